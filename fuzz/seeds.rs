@@ -389,8 +389,50 @@ fn files(corpus: &Path) -> Result<(), Box<dyn Error>> {
     ] {
         put(corpus, "meta_files", name, bytes)?;
     }
+    let said = closed_log();
+    put(corpus, "closed_logs", "log", &said)?;
+    let header = [&b"AplmLogs"[..], &[0, 1], &7i64.to_be_bytes(), &[0, 0, 0, 1], &[0, 8], b"orders-0"].concat();
+    let len = (said.len() as u32).to_be_bytes();
+    put(corpus, "closed_logs", "file", &[&header[..], &[0; 64], &len, &said, &[0; 4]].concat())?;
     put(corpus, "tail", "untouched", &[])?;
     put(corpus, "tail", "one-patch", &[0x10, 0, 1])
+}
+
+/// What is said of a log of 100 records in a closed and an active segment.
+fn closed_log() -> Vec<u8> {
+    let longs = |numbers: &[i64]| numbers.iter().flat_map(|n| n.to_be_bytes()).collect::<Vec<u8>>();
+    let ints = |numbers: &[u32]| numbers.iter().flat_map(|n| n.to_be_bytes()).collect::<Vec<u8>>();
+    let epochs = b"0\n2\n3 0\n5 40\n";
+    [
+        vec![1; 16],
+        longs(&[100]),
+        ints(&[epochs.len() as u32]),
+        epochs.to_vec(),
+        ints(&[1]),
+        longs(&[0, 5000, 8, 24, 1_700_000_000_000]),
+        ints(&[0]),
+        longs(&[60, 6000]),
+        vec![1],
+        longs(&[1000, 16, 90]),
+        ints(&[4500]),
+        longs(&[12, 1000, 85, 1500, 1001, 99]),
+        ints(&[0]),
+        vec![1],
+        ints(&[1]),
+        longs(&[100]),
+        // A producer with a batch.
+        ints(&[60, 1]),
+        longs(&[9]),
+        vec![0, 2],
+        ints(&[4]),
+        longs(&[1000, -1]),
+        vec![1],
+        ints(&[7]),
+        longs(&[99]),
+        ints(&[4]),
+        longs(&[1000]),
+    ]
+    .concat()
 }
 
 fn unhex(text: &str) -> Result<Vec<u8>, Box<dyn Error>> {

@@ -21,7 +21,7 @@ pub use completion::{Completion, Done, Ticket};
 pub use error::DiskError;
 pub use health::DiskHealth;
 pub use job::{DiskJob, JobOutcome, JobStep};
-pub use patient::{Entry, EntryKind, PatientDisk};
+pub use patient::{Entry, EntryKind, FileStamp, PatientDisk};
 pub use queue::{CompletionSink, DiskQueue, QueueFull};
 
 /// Which of the broker's log directories, in the order of `log.dirs`.

@@ -30,6 +30,20 @@ pub struct Entry {
     pub kind: EntryKind,
 }
 
+/// What tells the state of a file, or of the names in a directory, from every other state that a
+/// file of the same name had or will have, as far as the file system notes that.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FileStamp {
+    /// Its number in the file system: a copy has another one.
+    pub inode: u64,
+    /// Length in bytes; of a directory whatever the file system says.
+    pub len: u64,
+    /// When the content was changed last, which programs may set at will. Milliseconds since 1970.
+    pub modified_ms: i64,
+    /// When anything of it was changed last, which only the kernel sets. Nanoseconds since 1970.
+    pub changed_ns: i64,
+}
+
 /// Plain, waiting access to one log directory. Threads share it.
 pub trait PatientDisk: Send + Sync {
     /// The entries of a directory (`None`: the log directory itself), sorted by name.
@@ -37,6 +51,12 @@ pub trait PatientDisk: Send + Sync {
     /// # Errors
     /// As for every call here: [`DiskError`].
     fn list(&self, directory: Option<&FileName>) -> Result<Vec<Entry>, DiskError>;
+
+    /// The state that a file or a directory is in. A link is followed.
+    ///
+    /// # Errors
+    /// [`DiskError::NotFound`] if there is no such name.
+    fn stamp(&self, name: &FileName) -> Result<FileStamp, DiskError>;
 
     /// Reads `len` bytes from byte `at` on; fewer at the end of the file.
     ///

@@ -10,7 +10,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use aplomb_disk_api::stats::DiskStats;
-use aplomb_disk_api::{DiskError, DiskJob, Done, Entry, FileName, JobStep, Lane, PatientDisk, SmallFile};
+use aplomb_disk_api::{
+    DiskError, DiskJob, Done, Entry, FileName, FileStamp, JobStep, Lane, PatientDisk, SmallFile,
+};
 use aplomb_model::Instant;
 use bytes::Bytes;
 
@@ -94,6 +96,10 @@ impl JobDisk {
 impl PatientDisk for JobDisk {
     fn list(&self, directory: Option<&FileName>) -> Result<Vec<Entry>, DiskError> {
         self.call(|disk| disk.list(directory))
+    }
+
+    fn stamp(&self, name: &FileName) -> Result<FileStamp, DiskError> {
+        self.call(|disk| disk.stamp(name))
     }
 
     fn read(&self, file: &FileName, at: u64, len: usize) -> Result<Bytes, DiskError> {

@@ -6,9 +6,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use aplomb_disk_api::{DiskError, Entry, EntryKind, FileName, PatientDisk, SmallFile};
+use aplomb_disk_api::{DiskError, Entry, EntryKind, FileName, FileStamp, PatientDisk, SmallFile};
 use bytes::Bytes;
-use rustix::fs::{AtFlags, FileType};
+use rustix::fs::{AtFlags, FileType, Stat};
 
 use crate::errors::{EngineError, is_absent, uninterrupted};
 use crate::files::{self, Files, FilesOptions};
@@ -58,12 +58,24 @@ fn entry(directory: BorrowedFd<'_>, name: String, kind: FileType) -> io::Result<
             Ok(Some(Entry { name, kind: EntryKind::Directory }))
         }
         Ok(found) => {
-            let millis = i64::try_from(found.st_mtime_nsec / 1_000_000).unwrap_or(0);
-            let modified_ms = found.st_mtime.saturating_mul(1000).saturating_add(millis);
-            Ok(Some(Entry { name, kind: EntryKind::File { len: found.st_size.unsigned_abs(), modified_ms } }))
+            let FileStamp { len, modified_ms, .. } = stamp(&found);
+            Ok(Some(Entry { name, kind: EntryKind::File { len, modified_ms } }))
         }
         Err(error) if is_absent(&error) => Ok(None),
         Err(error) => Err(error),
+    }
+}
+
+fn stamp(found: &Stat) -> FileStamp {
+    let time = |seconds: i64, nanos: u64, per_second: i64| {
+        let part = i64::try_from(nanos).unwrap_or(0) / (1_000_000_000 / per_second);
+        seconds.saturating_mul(per_second).saturating_add(part)
+    };
+    FileStamp {
+        inode: found.st_ino,
+        len: found.st_size.unsigned_abs(),
+        modified_ms: time(found.st_mtime, found.st_mtime_nsec, 1000),
+        changed_ns: time(found.st_ctime, found.st_ctime_nsec, 1_000_000_000),
     }
 }
 
@@ -75,6 +87,12 @@ impl PatientDisk for RealPatientDisk {
             listed.map_err(|error| self.files.error("list", name, &error))?.into_iter().flatten().collect();
         entries.sort_unstable_by(|one, other| one.name.cmp(&other.name));
         Ok(entries)
+    }
+
+    fn stamp(&self, name: &FileName) -> Result<FileStamp, DiskError> {
+        let root = self.files.root();
+        let found = self.files.call(|| rustix::fs::statat(root, name.as_str(), AtFlags::empty()));
+        found.map(|found| stamp(&found)).map_err(|error| self.files.error("stat", name.as_str(), &error))
     }
 
     fn read(&self, file: &FileName, at: u64, len: usize) -> Result<Bytes, DiskError> {

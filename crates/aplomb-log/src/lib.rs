@@ -3,13 +3,16 @@
 //! Start at [`Log`]. The [`tail`] holds the end of every log in memory; [`cold`] reads what it no
 //! longer has; [`compaction`] writes segments anew; [`future`] copies a log to another disk;
 //! [`recovery`] finds a log again. The rest is Apache Kafka's formats, each in a room of its own:
-//! [`layout`] (names), [`index`], [`producers`], [`epochs`], [`checkpoint`]s and [`state_files`].
+//! [`layout`] (names), [`index`], [`producers`], [`epochs`], [`checkpoint`]s, [`closed`] logs and
+//! [`state_files`].
 
 pub mod checkpoint;
+pub mod closed;
 pub mod cold;
 pub mod compaction;
 mod config;
 pub mod epochs;
+mod fields;
 pub mod index;
 pub mod layout;
 mod log;

@@ -9,8 +9,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use aplomb_disk_api::sim::SimDisk;
 use aplomb_disk_api::{
-    DiskCommand, DiskError, DiskIndex, DiskJob, DiskQueue, Entry, FileName, PatientDisk, QueueFull,
-    SmallFile, Ticket,
+    DiskCommand, DiskError, DiskIndex, DiskJob, DiskQueue, Entry, FileName, FileStamp, PatientDisk,
+    QueueFull, SmallFile, Ticket,
 };
 use aplomb_log::tail::CrashSwitch;
 use aplomb_model::Instant;
@@ -88,6 +88,10 @@ pub(crate) struct MortalDisk {
 impl PatientDisk for MortalDisk {
     fn list(&self, directory: Option<&FileName>) -> Result<Vec<Entry>, DiskError> {
         self.life.step(|| self.disk.list(directory), || Ok(()))
+    }
+
+    fn stamp(&self, name: &FileName) -> Result<FileStamp, DiskError> {
+        self.life.step(|| self.disk.stamp(name), || Ok(()))
     }
 
     fn read(&self, file: &FileName, at: u64, len: usize) -> Result<Bytes, DiskError> {

@@ -65,6 +65,7 @@ pub struct ShardFigures {
     too_much_decompressed: AtomicU64,
     too_much_waiting: AtomicU64,
     loading: AtomicUsize,
+    noted: AtomicUsize,
     failure: OnceLock<String>,
 }
 
@@ -112,6 +113,7 @@ impl ShardFigures {
             too_much_decompressed: AtomicU64::new(0),
             too_much_waiting: AtomicU64::new(0),
             loading: AtomicUsize::new(0),
+            noted: AtomicUsize::new(0),
             failure: OnceLock::new(),
         }
     }
@@ -183,7 +185,14 @@ impl ShardFigures {
         self.loading.load(Ordering::Acquire)
     }
 
-    pub(crate) fn set_loading(&self, partitions: usize) {
+    /// How many logs were loaded without a look into their files, as a clean stop had noted them.
+    #[must_use]
+    pub fn noted(&self) -> usize {
+        self.noted.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn set_loading(&self, partitions: usize, noted: usize) {
+        self.noted.store(noted, Ordering::Relaxed);
         self.loading.store(partitions, Ordering::Release);
     }
 

@@ -59,6 +59,11 @@ impl Replicas {
         self.loads.len()
     }
 
+    /// How many were loaded as a clean stop had noted them.
+    pub(crate) fn noted(&self) -> usize {
+        self.loads.noted()
+    }
+
     /// A job has ended that loads partitions, each from one of the directories that may be its own.
     /// Gives what is worth a line in the log.
     ///

@@ -469,7 +469,7 @@ impl Shard {
         match replicas.on_load(job, result, hosting) {
             Ok(remarks) => {
                 remarks.into_iter().for_each(|text| self.warn("broker/load", text));
-                self.figures.set_loading(self.replicas.loading());
+                self.figures.set_loading(self.replicas.loading(), self.replicas.noted());
             }
             Err(error) => self.figures.fail(error.to_string()),
         }

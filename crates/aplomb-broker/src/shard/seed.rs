@@ -145,7 +145,7 @@ impl Shard {
         }
         let mut replicas = Replicas::default();
         replicas.begin_loads(seed.loads, &mut storage, now);
-        figures.set_loading(replicas.loading());
+        figures.set_loading(replicas.loading(), replicas.noted());
         notes.hand_over(&figures);
         let mut shard = Self {
             desk: Desk::new(seed.me, sessions, most, quotas),

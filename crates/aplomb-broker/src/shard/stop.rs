@@ -34,7 +34,7 @@ use crate::head::Head;
 use crate::partition::{Effects, Partitions};
 use crate::ports::{Now, ShardId};
 use crate::replicas::Replicas;
-use crate::storage::{Storage, clean_shutdown_marker};
+use crate::storage::Storage;
 use crate::view::{HEAD, View};
 
 /// How far the end has come.
@@ -43,6 +43,8 @@ pub(super) struct Stop {
     stage: StopStage,
     /// Other shards that have drained.
     drained: BTreeSet<ShardId>,
+    /// What this shard says of every disk.
+    own: Vec<bool>,
     /// Shards that have closed their partitions, with what each says of every disk.
     closed: Vec<(ShardId, Vec<bool>)>,
     /// Disks whose marker is not written yet.
@@ -64,7 +66,10 @@ enum StopStage {
     Leaving,
     /// The last checkpoint is under way.
     Closing,
-    /// Everything here is closed; shard 0 waits for the others.
+    /// Everything here is closed, and the shard that keeps the checkpoint files is told of it. It
+    /// has to hear that before it hears that this was all.
+    Telling,
+    /// Shard 0 waits for the others.
     Closed,
     /// The markers are being written.
     Marking,
@@ -77,6 +82,7 @@ impl Stop {
         Self {
             stage: StopStage::Serving,
             drained: BTreeSet::new(),
+            own: Vec::new(),
             closed: Vec::new(),
             markers: 0,
             unloaded: Vec::new(),
@@ -174,15 +180,19 @@ impl Stop {
                 StopStage::Closing
             }
             StopStage::Closing if storage.is_idle() => {
-                let clean = storage.finish(partitions, &self.unloaded);
-                post.send(HEAD, ShardMessage::Closed { clean });
+                self.own = storage.finish(partitions, &self.unloaded);
+                StopStage::Telling
+            }
+            StopStage::Telling => {
+                assert!(storage.is_quiet(), "all that is to be told is on its way");
+                post.send(HEAD, ShardMessage::Closed { clean: std::mem::take(&mut self.own) });
                 StopStage::Closed
             }
             StopStage::Closed if !is_first => StopStage::Done,
             StopStage::Closed if self.closed.len() == usize::from(view.shards()) => {
                 let epoch = view.image().brokers.get(view.node()).map_or(-1, |broker| broker.epoch);
                 let clean = self.clean(storage.disks().len());
-                self.markers = storage.write_markers(&clean, &clean_shutdown_marker(epoch), now);
+                self.markers = storage.write_markers(&clean, epoch, now);
                 StopStage::Marking
             }
             StopStage::Marking if self.markers == 0 => StopStage::Done,

@@ -109,7 +109,8 @@ struct FoundDirectory {
 /// # Errors
 /// [`StartError`]: the broker must not start.
 pub fn plan(input: StartInput) -> Result<Ready, StartError> {
-    let mut remarks = Vec::new();
+    let mut remarks: Vec<String> =
+        input.directories.iter().filter_map(|surveyed| surveyed.remark.clone()).collect();
     let unclean = input.directories.iter().any(|surveyed| surveyed.clean.is_none());
     let (mut metadata_log, lines) = load_metadata_log(&input)?;
     remarks.extend(lines);
@@ -220,7 +221,10 @@ pub fn plan(input: StartInput) -> Result<Ready, StartError> {
                             now,
                         };
                         let aside = (!is_checked).then(|| stray_ids.next().expect("there are many"));
-                        sources.push(LoadSource { disk: surveyed.directory.index, request, aside });
+                        // What was noted is of a log that is alone.
+                        let closed_logs = surveyed.closed_logs.as_ref().filter(|_| !is_checked);
+                        let note = closed_logs.and_then(|noted| noted.find(&request.directory));
+                        sources.push(LoadSource { disk: surveyed.directory.index, request, aside, note });
                     }
                     let moves_to = future.map(|to: usize| directories[to].directory.index);
                     plans.push(LoadPlan { key, name, leader_epoch, settings, sources, moves_to });

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use aplomb_disk_api::{DiskError, DiskIndex, FileName, PatientDisk};
 use aplomb_log::checkpoint::parse_offsets;
 use aplomb_log::layout::top_level;
-use aplomb_log::state_files::CleanShutdown;
+use aplomb_log::state_files::{CleanShutdown, ClosedLogs};
 use aplomb_model::{BrokerId, DirectoryId, Offset, TopicPartition};
 
 use super::error::StartError;
@@ -35,6 +35,10 @@ pub struct Surveyed {
     pub directory: Directory,
     /// What its marker said, if it was closed cleanly.
     pub clean: Option<CleanShutdown>,
+    /// What that stop noted of the logs, if it is believed.
+    pub closed_logs: Option<Arc<ClosedLogs>>,
+    /// Why it is not.
+    pub remark: Option<String>,
 }
 
 /// What a log directory's checkpoint files say.
@@ -44,19 +48,38 @@ pub(super) struct Offsets {
     pub(super) cleaned: BTreeMap<TopicPartition, Offset>,
 }
 
-/// Reads a log directory's marker. It is deleted at once, so that a crash from here on counts as
-/// unclean.
+/// Reads a log directory's marker, and what was noted with it. Both are deleted at once, so that a
+/// crash from here on counts as unclean.
 ///
 /// # Errors
 /// When the disk fails.
 pub fn survey(directory: Directory) -> Result<Surveyed, StartError> {
-    let marker = FileName::new(top_level::CLEAN_SHUTDOWN);
+    let (marker, notes) = (FileName::new(top_level::CLEAN_SHUTDOWN), FileName::new(top_level::CLOSED_LOGS));
     let clean = read(&directory, &marker)?.map(|bytes| CleanShutdown::parse(&bytes));
-    if clean.is_some() {
-        let removed = directory.disk.remove(&marker).and_then(|()| directory.disk.sync(&[marker]));
-        removed.map_err(|error| StartError::Disk { path: directory.path.clone(), error })?;
+    let noted = read(&directory, &notes)?;
+    // The notes first: they are nothing without the marker.
+    let found = [noted.is_some().then_some(notes), clean.is_some().then_some(marker)];
+    let found: Vec<FileName> = found.into_iter().flatten().collect();
+    if !found.is_empty() {
+        let removed = found.iter().try_for_each(|name| directory.disk.remove(name));
+        removed
+            .and_then(|()| directory.disk.sync(&found))
+            .map_err(|error| StartError::Disk { path: directory.path.clone(), error })?;
     }
-    Ok(Surveyed { directory, clean })
+    let (mut closed_logs, mut remark) = (None, None);
+    // An epoch that was not held is written as -1.
+    let epoch = clean.as_ref().and_then(|clean| clean.broker_epoch).filter(|epoch| *epoch >= 0);
+    match noted.map(ClosedLogs::parse) {
+        // Apache Kafka has run since, and has left its own marker and this file.
+        Some(Ok(noted)) if epoch != Some(noted.broker_epoch()) => {}
+        Some(Ok(noted)) => closed_logs = Some(Arc::new(noted)),
+        Some(Err(error)) => {
+            let (path, file) = (&directory.path, top_level::CLOSED_LOGS);
+            remark = Some(format!("{path}/{file} is not believed: {error}; all logs are looked into"));
+        }
+        None => {}
+    }
+    Ok(Surveyed { directory, clean, closed_logs, remark })
 }
 
 /// The log directories that may lack what was acknowledged, if no tail has it: those that were not

@@ -5,7 +5,7 @@
 //! written to a directory that has gone.
 
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashMap};
+use std::collections::{BTreeSet, BinaryHeap, HashMap};
 
 use aplomb_disk_api::{DiskCommand, DiskIndex, FileName};
 use aplomb_log::layout::{PartitionDir, SegmentFile};
@@ -39,6 +39,12 @@ impl Deletions {
     /// A name is to be deleted at a time.
     pub(super) fn delete_at(&mut self, at: Instant, disk: DiskIndex, name: FileName, directory: bool) {
         self.due.push(Reverse(Due { at, disk, directory, name }));
+    }
+
+    /// Where single files are to be deleted: directories of partitions, each with its disk.
+    pub(super) fn directories(&self) -> BTreeSet<(DiskIndex, &str)> {
+        let files = self.due.iter().filter(|Reverse(due)| !due.directory);
+        files.filter_map(|Reverse(due)| Some((due.disk, due.name.as_str().rsplit_once('/')?.0))).collect()
     }
 
     pub(super) fn wake_at(&self) -> Option<Instant> {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use aplomb_disk_api::{DiskError, DiskIndex, Done};
 use aplomb_model::{DirectoryId, TopicPartition};
 
+use super::at_rest::LogAtRest;
 use super::checkpoints::{CheckpointChange, CheckpointEntry};
 use crate::calls::PartitionKey;
 use crate::ports::{Event, ShardId};
@@ -22,7 +23,15 @@ pub enum StorageMessage {
         /// What changed.
         changes: Vec<CheckpointChange>,
     },
-    /// The same of one partition (`None`: nothing), as soon as can be; answered by `Recorded`.
+    /// Logs of a log directory are closed, and this is how the next start would find them.
+    AtRest {
+        /// The log directory.
+        disk: DiskIndex,
+        /// Some of its logs.
+        logs: Vec<LogAtRest>,
+    },
+    /// The same as `Record` of one partition (`None`: nothing), as soon as can be; answered by
+    /// `Recorded`.
     RecordNow {
         /// The log directory.
         disk: DiskIndex,

@@ -7,6 +7,7 @@
 //! Next: [`disk`] for rounds and checkpoints, [`cold`] for reads of old records, [`checkpoints`]
 //! for the files with the recovery points, [`future`] for replicas that move to another disk.
 
+mod at_rest;
 mod background;
 pub(crate) mod checkpoints;
 mod closing;
@@ -26,6 +27,7 @@ mod round;
 mod small_files;
 mod wants;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -33,6 +35,7 @@ use aplomb_disk_api::{Completion, DiskCommand, DiskError, DiskIndex, Done, Lane}
 use aplomb_log::layout::top_level::CLEAN_SHUTDOWN;
 use aplomb_model::{DirectoryId, ErrorCode, Instant, TopicPartition};
 
+use self::at_rest::LogAtRest;
 pub(crate) use self::background::Background;
 use self::checkpoints::{CheckpointChange, Checkpoints, Written};
 use self::cold::ColdReads;
@@ -49,7 +52,7 @@ pub use self::message::StorageMessage;
 pub(crate) use self::purpose::Purpose;
 use self::retention::Retention;
 pub(crate) use self::rhythm::FlushIntervals;
-pub(crate) use self::small_files::{clean_shutdown_marker, partition_metadata};
+pub(crate) use self::small_files::partition_metadata;
 use crate::calls::{Answer, PartitionKey, ReadRefusal};
 use crate::figures::ShardFigures;
 use crate::partition::{Effects, Partition, Partitions};
@@ -72,8 +75,11 @@ pub(crate) struct Storage {
     space_due: Instant,
     /// The broker stops: future replicas stay as they are.
     stops: bool,
-    /// The last checkpoint files are written with the clean shutdown markers, and not before.
+    /// The last checkpoint files are written with the clean shutdown markers, and not before. No
+    /// more is deleted from the beginning of a log.
     closes: bool,
+    /// On the shard that keeps the checkpoint files, in the end: the closed logs of all shards.
+    at_rest: BTreeMap<DiskIndex, Vec<LogAtRest>>,
     effects: Vec<StorageEffect>,
 }
 
@@ -126,6 +132,7 @@ impl Storage {
             space_due: now,
             stops: false,
             closes: false,
+            at_rest: BTreeMap::new(),
             effects: Vec::new(),
         }
     }
@@ -156,7 +163,7 @@ impl Storage {
             disks,
             checkpoints,
             self.cold.wake_at(),
-            Some(self.retention.wake_at()),
+            (!self.closes).then(|| self.retention.wake_at()),
             self.deletions.wake_at(),
             self.future.wake_at(self.stops),
             self.compaction.wake_at(self.stops),
@@ -178,7 +185,10 @@ impl Storage {
         for disk in self.disks.iter_mut() {
             disk.retry(now.instant);
         }
-        self.retention.poll(on_ground!(self, view, partitions, now, fx));
+        // What is closed stays as it is noted.
+        if !self.closes {
+            self.retention.poll(on_ground!(self, view, partitions, now, fx));
+        }
         self.deletions.poll(&mut self.disks, now.instant);
         if self.space_due <= now.instant {
             self.space_due = now.instant + SPACE_INTERVAL;
@@ -229,6 +239,7 @@ impl Storage {
     ) {
         match message {
             StorageMessage::Record { disk, changes } => self.record(disk, changes, now),
+            StorageMessage::AtRest { disk, logs } => self.at_rest.entry(disk).or_default().extend(logs),
             StorageMessage::RecordNow { disk, key, entry } => {
                 let checkpoints = self.checkpoints.as_mut().expect("it is told to the keeper");
                 checkpoints.record_now(disk, key, entry, now.instant);

@@ -14,7 +14,7 @@ pub(crate) fn partition_metadata(directory: &str, topic: Uuid) -> SmallFile {
 }
 
 /// The file that says that a directory was closed cleanly, by this epoch of the broker.
-pub(crate) fn clean_shutdown_marker(broker_epoch: i64) -> SmallFile {
+pub(super) fn clean_shutdown_marker(broker_epoch: i64) -> SmallFile {
     SmallFile {
         name: FileName::new(top_level::CLEAN_SHUTDOWN),
         content: CleanShutdown::encode(broker_epoch).into(),

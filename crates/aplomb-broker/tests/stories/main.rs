@@ -7,6 +7,7 @@ mod access;
 mod admin;
 mod anything;
 mod appends;
+mod at_rest;
 mod bounds;
 mod cold;
 mod compaction;

@@ -52,6 +52,26 @@ fn a_partition_moves_while_it_is_produced_to() {
 }
 
 #[test]
+fn the_snapshot_of_its_producers_stays_where_a_log_has_moved_to() {
+    let broker = Broker::on_two_disks();
+    broker.has_on_disk(0, CreateTopic::named("orders"));
+    let client = broker.client();
+    let producer = client.ask(InitProducerId);
+    let batch = |sequence| Produce::to("orders", Batch::from("once").by(producer, sequence));
+    assert_eq!(client.ask(batch(0)).error, ErrorCode::None);
+    broker.advance(200 * SECOND); // there are checkpoints on the one disk
+    assert_eq!(client.ask(MoveReplica::of("orders", 1)).error, ErrorCode::None);
+    broker.advance(200 * SECOND); // and on the other
+    assert_eq!(broker.disks_with("orders-0/00000000000000000001.snapshot"), [1]);
+    assert_eq!(client.ask(DeleteRecords::before("orders", 1)).error, ErrorCode::None);
+    broker.kill();
+    broker.restart();
+    let client = broker.client();
+    assert_eq!(client.ask(batch(0)).base, 0, "it is there already");
+    assert_eq!(client.ask(batch(1)).base, 1);
+}
+
+#[test]
 fn a_partition_whose_target_is_lost_in_mid_move_stays_where_it_is() {
     let broker = a_move();
     broker.disk(1).fail(Fault { operation: Some(SimOperation::Write), ..Fault::default() });

@@ -156,6 +156,11 @@ impl Broker {
     }
 
     /// How many requests a turn of a shard has answered at the most.
+    /// How many logs this process has loaded as a clean stop had noted them.
+    pub(crate) fn noted(&self) -> usize {
+        self.world.borrow().noted()
+    }
+
     pub(crate) fn most_replies_of_a_turn(&self) -> usize {
         self.world.borrow().most_replies()
     }

@@ -228,6 +228,11 @@ impl Process {
         self.shards.iter().all(|shard| shard.figures().loading() == 0)
     }
 
+    /// How many logs were loaded as a clean stop had noted them.
+    pub(super) fn noted(&self) -> usize {
+        self.shards.iter().map(|shard| shard.figures().noted()).sum()
+    }
+
     pub(super) fn is_stopped(&self) -> bool {
         self.shards.iter().all(Shard::is_stopped)
     }

@@ -136,6 +136,10 @@ impl World {
         self.running().take_most_commands()
     }
 
+    pub(super) fn noted(&self) -> usize {
+        self.process.as_ref().expect("the broker is up").noted()
+    }
+
     pub(super) fn most_replies(&self) -> usize {
         self.process.as_ref().expect("the broker is up").most_replies()
     }

@@ -7,8 +7,8 @@ use bytes::Bytes;
 
 use super::{Harness, Owner, name, pattern, reads, write};
 use crate::{
-    DiskCommand, DiskError, DiskJob, Done, EntryKind, JobStep, Lane, PatientDisk, QueueFull, SmallFile,
-    Ticket,
+    DiskCommand, DiskError, DiskJob, Done, EntryKind, FileStamp, JobStep, Lane, PatientDisk, QueueFull,
+    SmallFile, Ticket,
 };
 
 pub(super) type StepResult = Result<JobStep, DiskError>;
@@ -69,6 +69,43 @@ pub fn a_job_does_what_its_calls_say_and_gives_its_outcome_back(harness: &mut im
     let files = harness.files();
     assert_eq!(files["orders-3/1.log"].as_ref(), b"records");
     assert!(!files.contains_key("found"));
+}
+
+/// The stamps of a file and of its directory, after each of some steps.
+pub fn a_stamp_tells_what_was_changed_from_what_was_not(harness: &mut impl Harness) {
+    let mut owner = Owner::new(harness);
+    let job = once(|disk| {
+        let (directory, log) = (name("orders-3"), name("orders-3/0.log"));
+        disk.publish(&[small("orders-3/partition.metadata", "version: 0")])?;
+        disk.write(&log, 0, b"records")?;
+        disk.sync(&[log.clone()])?;
+        let stamps = || Ok::<_, DiskError>((disk.stamp(&directory)?, disk.stamp(&log)?));
+        let mut found = vec![stamps()?];
+        let read = (disk.read(&log, 0, 7)?, disk.list(Some(&directory))?.len());
+        assert_eq!(read, (Bytes::from_static(b"records"), 2));
+        disk.sync(&[log.clone()])?;
+        found.push(stamps()?);
+        // The clock of some file systems moves with the kernel's ticks.
+        let tick = || std::thread::sleep(std::time::Duration::from_millis(20));
+        tick();
+        disk.write(&log, 0, b"RECORDS")?;
+        found.push(stamps()?);
+        tick();
+        disk.publish(&[small("orders-3/leader-epoch-checkpoint", "0")])?;
+        found.push(stamps()?);
+        tick();
+        disk.publish(&[small("orders-3/0.log", "RECORDS")])?;
+        found.push(stamps()?);
+        let missing = disk.stamp(&name("orders-3/1.log"));
+        assert!(matches!(missing, Err(DiskError::NotFound { .. })), "{missing:?}");
+        Ok(JobStep::done(found))
+    });
+    let found: Vec<(FileStamp, FileStamp)> = outcome(owner.ask_job(harness, job));
+    let changes = found.windows(2).map(|pair| (pair[0].0 != pair[1].0, pair[0].1 != pair[1].1));
+    // Reading, a write in place, another name beside it, another file in its place.
+    assert_eq!(changes.collect::<Vec<_>>(), [(false, false), (false, true), (true, false), (true, true)]);
+    assert_eq!((found[0].1.len, found[0].1.inode), (7, found[3].1.inode));
+    assert_ne!(found[4].1.inode, found[3].1.inode);
 }
 
 /// Many steps, one completion, and the counters come back to rest.

@@ -91,6 +91,7 @@ macro_rules! disk_conformance {
             endings: an_idle_disk_has_nothing_outstanding,
             endings: the_disk_says_how_much_room_it_has,
             jobs: a_job_does_what_its_calls_say_and_gives_its_outcome_back,
+            jobs: a_stamp_tells_what_was_changed_from_what_was_not,
             jobs: a_job_is_stepped_until_it_is_done_and_ends_once,
             jobs: a_job_holds_up_no_command,
             jobs: a_full_lane_gives_the_job_back,

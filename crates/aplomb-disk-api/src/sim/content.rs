@@ -62,6 +62,11 @@ impl Content {
         self.unsynced.clear();
     }
 
+    /// Whether a power cut might change it.
+    pub(super) fn is_unsynced(&self) -> bool {
+        !self.unsynced.is_empty()
+    }
+
     /// What survives if the power goes now and nothing unsynced had reached the disk.
     pub(super) fn durable(&self) -> Vec<u8> {
         let mut bytes = self.bytes.clone();

@@ -28,8 +28,8 @@ pub use options::{Fault, ServiceTimes, SimOperation, SimOptions};
 
 use crate::stats::DiskStats;
 use crate::{
-    CompletionSink, DiskCommand, DiskError, DiskIndex, DiskJob, DiskQueue, Entry, EntryKind, FileName, Lane,
-    PatientDisk, QueueFull, SmallFile, Ticket,
+    CompletionSink, DiskCommand, DiskError, DiskIndex, DiskJob, DiskQueue, Entry, EntryKind, FileName,
+    FileStamp, Lane, PatientDisk, QueueFull, SmallFile, Ticket,
 };
 use schedule::{Schedule, Work};
 use tree::Kind;
@@ -336,6 +336,10 @@ impl PatientDisk for SimDisk {
             },
         };
         Ok(names.into_iter().map(entry).collect())
+    }
+
+    fn stamp(&self, name: &FileName) -> Result<FileStamp, DiskError> {
+        self.call(|world| world.stamp(name))
     }
 
     fn read(&self, file: &FileName, at: u64, len: usize) -> Result<Bytes, DiskError> {

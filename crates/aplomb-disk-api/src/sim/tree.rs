@@ -10,6 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use aplomb_model::SplitMix64;
 
 use super::content::Content;
+use crate::FileStamp;
 
 /// The number of the log directory itself.
 const ROOT: Inode = Inode(0);
@@ -93,6 +94,9 @@ pub(super) struct Tree {
     nodes: BTreeMap<Inode, Node>,
     unsettled: Vec<NameChange>,
     next: u64,
+    /// When each node was changed last, by the number of changes before.
+    changed: BTreeMap<Inode, u64>,
+    changes: u64,
     /// The log directory itself was taken away.
     root_gone: bool,
 }
@@ -100,7 +104,14 @@ pub(super) struct Tree {
 impl Tree {
     pub(super) fn new() -> Self {
         let root = Node::Directory { seen: Entries::new(), durable: Entries::new() };
-        Self { nodes: BTreeMap::from([(ROOT, root)]), unsettled: Vec::new(), next: 1, root_gone: false }
+        Self {
+            nodes: BTreeMap::from([(ROOT, root)]),
+            unsettled: Vec::new(),
+            next: 1,
+            changed: BTreeMap::new(),
+            changes: 0,
+            root_gone: false,
+        }
     }
 
     /// The file under a name, if there is one.
@@ -133,12 +144,27 @@ impl Tree {
         }
     }
 
+    /// A file's content, to be changed.
     pub(super) fn content_mut(&mut self, name: &str) -> Result<&mut Content, Refusal> {
         let inode = self.find(name)?;
-        match self.nodes.get_mut(&inode) {
-            Some(Node::File(content)) => Ok(content),
-            _ => Err(Refusal::IsADirectory),
-        }
+        self.note_change(inode);
+        file_content(&mut self.nodes, inode)
+    }
+
+    /// What tells the state of a file or a directory from every other.
+    pub(super) fn stamp(&self, name: &str) -> Result<FileStamp, Refusal> {
+        let inode = self.find(name)?;
+        let (len, modified_ms) = match &self.nodes[&inode] {
+            Node::File(content) => (content.len(), content.modified_ms),
+            Node::Directory { .. } => (0, 0),
+        };
+        let changed_ns = self.changed.get(&inode).map_or(0, |change| change.cast_signed());
+        Ok(FileStamp { inode: inode.0, len, modified_ms, changed_ns })
+    }
+
+    fn note_change(&mut self, inode: Inode) {
+        self.changes += 1;
+        self.changed.insert(inode, self.changes);
     }
 
     /// The names in a directory, sorted.
@@ -225,6 +251,7 @@ impl Tree {
         }
         self.seen_mut(from_directory).remove(&from_name);
         self.seen_mut(to_directory).insert(to_name.clone(), moved);
+        self.note_change(moved);
         self.unsettled
             .push(NameChange::Move { from: (from_directory, from_name), to: (to_directory, to_name) });
         Ok(())
@@ -232,7 +259,8 @@ impl Tree {
 
     /// Makes a file's content survive a power cut.
     pub(super) fn sync_content(&mut self, name: &str) -> Result<(), Refusal> {
-        self.content_mut(name)?.sync();
+        let inode = self.find(name)?;
+        file_content(&mut self.nodes, inode)?.sync();
         Ok(())
     }
 
@@ -294,12 +322,20 @@ impl Tree {
                 left.extend(directories.map(|directory| (directory, 0)));
             }
         }
-        for node in self.nodes.values_mut() {
+        let mut changed = Vec::new();
+        for (inode, node) in &mut self.nodes {
             match node {
-                Node::File(content) => content.power_cut(random),
-                Node::Directory { seen, durable } => seen.clone_from(durable),
+                Node::File(content) => {
+                    changed.extend(content.is_unsynced().then_some(*inode));
+                    content.power_cut(random);
+                }
+                Node::Directory { seen, durable } => {
+                    changed.extend((seen != durable).then_some(*inode));
+                    seen.clone_from(durable);
+                }
             }
         }
+        changed.into_iter().for_each(|inode| self.note_change(inode));
         self.forget_unreachable();
     }
 
@@ -341,6 +377,7 @@ impl Tree {
     }
 
     fn seen_mut(&mut self, directory: Inode) -> &mut Entries {
+        self.note_change(directory);
         match self.nodes.get_mut(&directory) {
             Some(Node::Directory { seen, .. }) => seen,
             _ => panic!("{directory:?} was looked up as a directory"),
@@ -381,7 +418,15 @@ impl Tree {
         }
         self.nodes.retain(|inode, _| reached.contains(inode));
         let nodes = &self.nodes;
+        self.changed.retain(|inode, _| nodes.contains_key(inode));
         self.unsettled.retain(|change| change.directories().iter().all(|inode| nodes.contains_key(inode)));
+    }
+}
+
+fn file_content(nodes: &mut BTreeMap<Inode, Node>, inode: Inode) -> Result<&mut Content, Refusal> {
+    match nodes.get_mut(&inode) {
+        Some(Node::File(content)) => Ok(content),
+        _ => Err(Refusal::IsADirectory),
     }
 }
 
@@ -393,89 +438,4 @@ fn durable_entries(nodes: &mut BTreeMap<Inode, Node>, directory: Inode) -> &mut 
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn with_file(name: &str, content: &[u8]) -> Tree {
-        let mut tree = Tree::new();
-        tree.create_directory("orders-3").expect("the top is there");
-        tree.create_file(name).expect("its directory is there");
-        tree.content_mut(name).expect("just made").write(0, content.to_vec());
-        tree
-    }
-
-    #[test]
-    fn a_synced_file_in_a_new_directory_is_there_after_every_power_cut() {
-        for seed in 0..100 {
-            let mut tree = with_file("orders-3/0.log", b"records");
-            tree.sync_content("orders-3/0.log").expect("it exists");
-            tree.sync_names(Some("orders-3")).expect("it exists");
-            tree.power_cut(&mut SplitMix64::new(seed));
-            assert_eq!(tree.content("orders-3/0.log").expect("it was synced").bytes(), b"records");
-        }
-    }
-
-    #[test]
-    fn a_name_that_was_not_synced_is_sometimes_lost() {
-        let lost = (0..100)
-            .filter(|seed| {
-                let mut tree = with_file("orders-3/0.log", b"records");
-                tree.power_cut(&mut SplitMix64::new(*seed));
-                tree.content("orders-3/0.log").err() == Some(Refusal::NotFound)
-            })
-            .count();
-        assert!((10..90).contains(&lost), "{lost} of 100 cuts lost the name");
-    }
-
-    #[test]
-    fn after_a_power_cut_a_renamed_file_has_exactly_one_of_its_names() {
-        let mut new_names = 0;
-        for seed in 0..100 {
-            let mut tree = with_file("orders-3/0.log", b"records");
-            tree.sync_content("orders-3/0.log").expect("it exists");
-            tree.sync_names(Some("orders-3")).expect("it exists");
-            tree.rename("orders-3/0.log", "0.moved").expect("it exists");
-            tree.power_cut(&mut SplitMix64::new(seed));
-            let names: Vec<String> = tree.files().into_keys().collect();
-            assert_eq!(names.len(), 1, "seed {seed}: {names:?}");
-            new_names += usize::from(names[0] == "0.moved");
-        }
-        assert!((10..90).contains(&new_names), "{new_names} of 100 cuts kept the rename");
-    }
-
-    #[test]
-    fn a_file_that_is_replaced_by_rename_is_old_or_new_and_never_missing() {
-        for seed in 0..100 {
-            let mut tree = with_file("orders-3/epochs", b"old");
-            tree.sync_content("orders-3/epochs").expect("it exists");
-            tree.sync_names(Some("orders-3")).expect("it exists");
-            tree.create_file("orders-3/epochs.tmp").expect("its directory is there");
-            tree.content_mut("orders-3/epochs.tmp").expect("just made").write(0, b"new".to_vec());
-            tree.sync_content("orders-3/epochs.tmp").expect("it exists");
-            tree.rename("orders-3/epochs.tmp", "orders-3/epochs").expect("it exists");
-            tree.power_cut(&mut SplitMix64::new(seed));
-            let content = tree.content("orders-3/epochs").expect("one of the two").bytes();
-            assert!(content == b"old" || content == b"new", "seed {seed}: {content:?}");
-        }
-    }
-
-    #[test]
-    fn a_deleted_directory_is_forgotten_once_its_parent_is_synced() {
-        let mut tree = with_file("orders-3/0.log", b"records");
-        tree.sync_names(Some("orders-3")).expect("it exists");
-        assert_eq!(tree.remove_directory("orders-3"), Err(Refusal::NotEmpty));
-        tree.remove_file("orders-3/0.log").expect("it exists");
-        tree.remove_directory("orders-3").expect("it is empty");
-        tree.sync_names(None).expect("the top is there");
-        assert_eq!(tree.nodes.len(), 1);
-        assert!(tree.unsettled.is_empty());
-    }
-
-    #[test]
-    fn a_file_is_not_a_directory() {
-        let mut tree = with_file("orders-3/0.log", b"records");
-        assert_eq!(tree.create_file("orders-3/0.log/child"), Err(Refusal::NotADirectory));
-        assert_eq!(tree.create_file("nowhere/child"), Err(Refusal::NotFound));
-        assert_eq!(tree.create_file("orders-3"), Err(Refusal::IsADirectory));
-    }
-}
+mod tests;

@@ -13,7 +13,7 @@ use super::away::Away;
 use super::options::{Fault, SimOperation, SimOptions};
 use super::tree::{Kind, Refusal, Tree};
 use super::written::Written;
-use crate::{DiskCommand, DiskError, Done, FileName, Lane, SmallFile};
+use crate::{DiskCommand, DiskError, Done, FileName, FileStamp, Lane, SmallFile};
 
 /// One file operation.
 #[derive(Clone, Debug)]
@@ -201,6 +201,11 @@ impl World {
         let name = directory.map(FileName::as_str);
         self.chance(SimOperation::List, name.unwrap_or("."))?;
         self.tree.list(name).map_err(|refusal| named("list", name.unwrap_or("."), refusal))
+    }
+
+    pub(super) fn stamp(&mut self, name: &FileName) -> Result<FileStamp, DiskError> {
+        self.chance(SimOperation::List, name.as_str())?;
+        self.tree.stamp(name.as_str()).map_err(|refusal| named("stat", name.as_str(), refusal))
     }
 
     /// The operations that a command asks for.

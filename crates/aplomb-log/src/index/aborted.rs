@@ -168,6 +168,11 @@ impl AbortedIndexBuilder {
         &self.entries
     }
 
+    /// Whether the disk was given all of them.
+    pub(crate) fn is_written(&self) -> bool {
+        self.written == self.entries.len()
+    }
+
     /// The same, of a segment that is closed.
     #[must_use]
     pub fn into_entries(self) -> Vec<AbortedTransaction> {

@@ -20,7 +20,7 @@ pub use aborted::{
 pub use entries::{IndexBuilder, IndexEntry, IndexFile, LookupEntry};
 pub use offset::{OffsetIndex, OffsetIndexBuilder, OffsetPosition};
 pub use search::{IndexSearch, SearchStep};
-pub use segment::{BatchPosition, IndexLimits, ResumeFrom, SegmentIndexes};
+pub use segment::{BatchPosition, IndexLimits, IndexesAtRest, ResumeFrom, SegmentIndexes};
 pub use time::{TimeIndex, TimeIndexBuilder, TimestampOffset};
 
 /// How an index file came to its end.

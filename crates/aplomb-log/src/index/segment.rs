@@ -8,7 +8,8 @@
 
 use aplomb_model::{Offset, Timestamp};
 
-use super::{OffsetIndexBuilder, OffsetPosition, TimeIndexBuilder, TimestampOffset};
+use super::entries::relative;
+use super::{OffsetIndex, OffsetIndexBuilder, OffsetPosition, TimeIndex, TimeIndexBuilder, TimestampOffset};
 
 /// The topic's settings for indexes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,6 +44,40 @@ pub struct ResumeFrom {
     pub time_len: u64,
     /// The last entry of the time index.
     pub last_time: Option<TimestampOffset>,
+}
+
+/// The state of a segment's indexes when all of both is in their files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct IndexesAtRest {
+    /// The ends of the files.
+    pub from: ResumeFrom,
+    /// Bytes of the batches from the one with the last offset entry on, or of all.
+    pub since_last_entry: u64,
+    /// The greatest timestamp in the segment, and the last offset of its batch.
+    pub greatest: Option<TimestampOffset>,
+}
+
+impl IndexesAtRest {
+    /// Whether the indexes of a segment that begins at `base` and has `size` bytes can be so.
+    #[must_use]
+    pub fn is_sound(&self, base: Offset, size: u64) -> bool {
+        let ResumeFrom { offset_len, last_offset, time_len, last_time } = self.from;
+        let fits = |offset: Offset| relative(base, offset).is_some();
+        offset_len.is_multiple_of(OffsetIndex::ENTRY_LEN as u64)
+            && time_len.is_multiple_of(TimeIndex::ENTRY_LEN as u64)
+            && (offset_len == 0) == last_offset.is_none()
+            && (time_len == 0) == last_time.is_none()
+            && last_offset.is_none_or(|last| fits(last.offset) && u64::from(last.position) < size)
+            && last_time.is_none_or(|last| fits(last.offset))
+            && self.greatest.is_none_or(|greatest| fits(greatest.offset))
+            && self.since_last_entry <= size
+            && match (last_time, self.greatest) {
+                (Some(last), Some(greatest)) => {
+                    last.timestamp <= greatest.timestamp && last.offset <= greatest.offset
+                }
+                (last, _) => last.is_none(),
+            }
+    }
 }
 
 /// The two indexes of the segment that is being appended to.
@@ -80,6 +115,34 @@ impl SegmentIndexes {
             since_last_entry: 0,
             greatest: from.last_time,
         }
+    }
+
+    /// Their state; `None` as long as something is to be written.
+    #[must_use]
+    pub fn at_rest(&self) -> Option<IndexesAtRest> {
+        let (offsets, times) = (&self.offsets, &self.times);
+        let is_written =
+            offsets.file_len() == offsets.written_len() && times.file_len() == times.written_len();
+        is_written.then(|| IndexesAtRest {
+            from: ResumeFrom {
+                offset_len: offsets.file_len(),
+                last_offset: offsets.last(),
+                time_len: times.file_len(),
+                last_time: times.last(),
+            },
+            since_last_entry: self.since_last_entry,
+            greatest: self.greatest,
+        })
+    }
+
+    /// The indexes that came to rest so.
+    ///
+    /// # Panics
+    /// If they are not sound ([`IndexesAtRest::is_sound`]).
+    #[must_use]
+    pub fn reopen(base: Offset, limits: IndexLimits, at_rest: IndexesAtRest) -> Self {
+        let IndexesAtRest { from, since_last_entry, greatest } = at_rest;
+        Self { since_last_entry, greatest, ..Self::resume(base, limits, from) }
     }
 
     /// Takes note of a batch's timestamp without indexing the batch.

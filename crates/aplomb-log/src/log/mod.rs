@@ -10,14 +10,16 @@
 //! only.
 //!
 //! Here: what a log is and its three offsets. One file each for what is done to it: `append`,
-//! `read`, `rounds` (what goes to the disk, kept in `owed`), `retention` (deleting), `compaction`,
-//! `future` (the way to another disk). [`crate::recovery`] finds a log again.
+//! `read`, `rounds` (what goes to the disk, kept in `owed`), `rest` (what a clean stop notes),
+//! `retention` (deleting), `compaction`, `future` (the way to another disk). [`crate::recovery`]
+//! finds a log again.
 
 mod append;
 mod compaction;
 pub mod future;
 mod owed;
 mod read;
+mod rest;
 mod retention;
 mod rounds;
 

@@ -16,7 +16,7 @@ use crate::producers::ProducerState;
 use crate::segments::Segments;
 
 /// What the disk was not asked for yet, and what it has not reported yet.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Owed {
     /// `partition.metadata` of a new partition: written before anything else.
     metadata: Option<SmallFile>,
@@ -149,6 +149,11 @@ impl Owed {
     /// Whether a power cut leaves the files of the segment that begins at `base`.
     pub(super) fn has_files_of(&self, base: Offset) -> bool {
         self.made_durable == Some(base)
+    }
+
+    /// Whether the files of the segment that begins at `base` were made, or found.
+    pub(super) fn has_made(&self, base: Offset) -> bool {
+        self.made == Some(base)
     }
 
     /// Whether index writes of a closed segment may still be under way: were its files deleted now,
@@ -296,7 +301,11 @@ impl Owed {
         if self.has_snapshots
             && let Some((at, bytes)) = producers.take_snapshot()
         {
-            self.loose_snapshots.push(at);
+            // Written again, after a move, it is still one: were it counted twice, it would be
+            // obsolete beside itself.
+            if let Err(place) = self.loose_snapshots.binary_search(&at) {
+                self.loose_snapshots.insert(place, at);
+            }
             snapshots.push((at, bytes));
         }
         snapshots
@@ -305,9 +314,24 @@ impl Owed {
     /// The snapshots that no recovery needs once the checkpoint's are published: it needs one at or
     /// below the recovery point, and the one that counts is that in the checkpoint file.
     pub(super) fn take_obsolete_snapshots(&mut self) -> Vec<Offset> {
+        assert!(self.loose_snapshots.is_sorted_by(|one, next| one < next), "{:?}", self.loose_snapshots);
         let point = self.published_point;
         let newest = self.loose_snapshots.iter().rposition(|at| *at <= point).unwrap_or(0);
         self.loose_snapshots.drain(..newest).collect()
+    }
+
+    /// In a build with assertions, that nothing else is owed than by a log that was found in its
+    /// files. More snapshots may be known: where a segment was, there need not have been one, and
+    /// all of them may have gone with their segments.
+    #[cfg(debug_assertions)]
+    pub(super) fn assert_is(&self, found: &Self) {
+        assert!(
+            found.loose_snapshots.iter().all(|at| self.loose_snapshots.contains(at))
+                && (self.has_snapshots || !found.has_snapshots),
+            "{self:?}\nknows not all of\n{found:?}"
+        );
+        let rest = |owed: &Self| Self { loose_snapshots: Vec::new(), has_snapshots: true, ..owed.clone() };
+        assert_eq!(format!("{:?}", rest(self)), format!("{:?}", rest(found)));
     }
 
     /// The checkpoint that covered up to `covers` is on the disk. Returns the recovery point.

@@ -122,6 +122,28 @@ impl ProducerEntry {
         }
     }
 
+    /// The same with these batches, oldest first; `None` if they are more than are remembered.
+    pub(super) fn with_retained(mut self, batches: &[RetainedBatch]) -> Option<Self> {
+        self.retained.get_mut(..batches.len())?.copy_from_slice(batches);
+        self.retained_len = u8::try_from(batches.len()).ok()?;
+        Some(self)
+    }
+
+    /// Whether this is the same, perhaps with older batches. The timestamp of a batch is no matter:
+    /// a snapshot has the last of a marker in its place.
+    #[cfg(debug_assertions)]
+    pub(crate) fn has_all_of(&self, other: &Self) -> bool {
+        let rest = |entry: &Self| Self { retained: Default::default(), retained_len: 0, ..entry.clone() };
+        let batches = |entry: &Self| -> Vec<RetainedBatch> {
+            entry
+                .retained()
+                .iter()
+                .map(|batch| RetainedBatch { timestamp: Timestamp::NONE, ..*batch })
+                .collect()
+        };
+        rest(self) == rest(other) && batches(self).ends_with(&batches(other))
+    }
+
     /// The producer's latest incarnation.
     #[must_use]
     pub fn epoch(&self) -> ProducerEpoch {

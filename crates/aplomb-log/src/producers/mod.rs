@@ -6,12 +6,14 @@
 //! partition without such producers holds no memory beyond [`ProducerState`] itself. Next:
 //! `state.rs`.
 
+mod at_rest;
 mod check;
 mod entry;
 mod snapshot;
 mod state;
 mod transaction;
 
+pub(crate) use at_rest::{encode_producers, parse_producers};
 pub use check::{Admission, AppendOrigin, MarkerEpochRule, MarkerError, SequenceError};
 pub use entry::{ProducerBatch, ProducerEntry, RetainedBatch};
 pub use snapshot::{SnapshotError, encode_snapshot, parse_snapshot, snapshot_to_load};

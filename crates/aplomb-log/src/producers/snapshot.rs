@@ -12,6 +12,7 @@ use aplomb_model::{Offset, ProducerEpoch, ProducerId, Timestamp};
 
 use super::entry::NO_SEQUENCE;
 use super::{ProducerEntry, RetainedBatch};
+use crate::fields::Fields;
 
 const VERSION: i16 = 1;
 const HEADER: usize = 10;
@@ -104,39 +105,29 @@ pub fn parse_snapshot(bytes: &[u8]) -> Result<Vec<(ProducerId, ProducerEntry)>, 
     }
     let mut producers = Vec::with_capacity(count);
     for slot in 0..count {
-        producers.push(fields.entry().ok_or(SnapshotError::BadEntry { slot })?);
+        producers.push(entry(&mut fields).ok_or(SnapshotError::BadEntry { slot })?);
     }
     Ok(producers)
 }
 
-struct Fields<'a>(&'a [u8]);
-
-impl Fields<'_> {
-    fn take<const N: usize>(&mut self) -> Option<[u8; N]> {
-        let (field, rest) = self.0.split_first_chunk()?;
-        self.0 = rest;
-        Some(*field)
-    }
-
-    fn entry(&mut self) -> Option<(ProducerId, ProducerEntry)> {
-        let producer = ProducerId::from_wire(i64::from_be_bytes(self.take()?))?;
-        let epoch = ProducerEpoch(i16::from_be_bytes(self.take()?));
-        let last_sequence = i32::from_be_bytes(self.take()?);
-        let last_offset = Offset::from_wire(i64::from_be_bytes(self.take()?));
-        let offset_delta = i32::from_be_bytes(self.take()?);
-        let timestamp = Timestamp(i64::from_be_bytes(self.take()?));
-        let coordinator_epoch = i32::from_be_bytes(self.take()?);
-        let open_transaction = Offset::from_wire(i64::from_be_bytes(self.take()?));
-        let mut entry = ProducerEntry::restored(epoch, coordinator_epoch, timestamp, open_transaction);
-        if let Some(last_offset) = last_offset {
-            let offset_delta = u32::try_from(offset_delta).ok()?;
-            if last_sequence < NO_SEQUENCE || last_offset.get() < u64::from(offset_delta) {
-                return None;
-            }
-            entry.remember(epoch, RetainedBatch { last_sequence, last_offset, offset_delta, timestamp });
+fn entry(fields: &mut Fields<'_>) -> Option<(ProducerId, ProducerEntry)> {
+    let producer = ProducerId::from_wire(i64::from_be_bytes(fields.take()?))?;
+    let epoch = ProducerEpoch(i16::from_be_bytes(fields.take()?));
+    let last_sequence = i32::from_be_bytes(fields.take()?);
+    let last_offset = Offset::from_wire(i64::from_be_bytes(fields.take()?));
+    let offset_delta = i32::from_be_bytes(fields.take()?);
+    let timestamp = Timestamp(i64::from_be_bytes(fields.take()?));
+    let coordinator_epoch = i32::from_be_bytes(fields.take()?);
+    let open_transaction = Offset::from_wire(i64::from_be_bytes(fields.take()?));
+    let mut entry = ProducerEntry::restored(epoch, coordinator_epoch, timestamp, open_transaction);
+    if let Some(last_offset) = last_offset {
+        let offset_delta = u32::try_from(offset_delta).ok()?;
+        if last_sequence < NO_SEQUENCE || last_offset.get() < u64::from(offset_delta) {
+            return None;
         }
-        Some((producer, entry))
+        entry.remember(epoch, RetainedBatch { last_sequence, last_offset, offset_delta, timestamp });
     }
+    Some((producer, entry))
 }
 
 /// Which snapshot to load for a log whose batches are there from `first` on, up to `end`: the

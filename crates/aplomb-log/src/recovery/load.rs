@@ -186,6 +186,22 @@ impl Loader<'_> {
         // Snapshots that are not needed any more are deleted with the next checkpoint: the broker's
         // start does not wait for that.
         let loose = here.iter().filter(|at| !bases.contains(at)).copied().collect();
+        let loose = (!here.is_empty()).then_some(loose);
+        self.closed = closed;
+        Ok(LoadOutcome::Log(Box::new(self.assemble(active, made, loose, producers, end))))
+    }
+
+    /// The log, of what was gathered. `made`: the active segment, if all of its files are there;
+    /// `loose`: producer snapshots at no segment's base, `None` if there is no snapshot at all.
+    pub(super) fn assemble(
+        &mut self,
+        active: ActiveSegment,
+        made: Option<Offset>,
+        loose: Option<Vec<Offset>>,
+        producers: ProducerState,
+        end: Offset,
+    ) -> Log {
+        let closed = std::mem::take(&mut self.closed);
         let first = closed.front().map_or(active.base, |segment| segment.base);
         let start = self.request.log_start.max(first);
         self.epochs_changed |= self.epochs.truncate_from_end(end);
@@ -194,15 +210,15 @@ impl Loader<'_> {
             made,
             unsynced_logs: std::mem::take(&mut self.touched_logs),
             unsynced_indexes: std::mem::take(&mut self.touched_indexes),
-            loose_snapshots: loose,
-            has_snapshots: !here.is_empty(),
+            has_snapshots: loose.is_some(),
+            loose_snapshots: loose.unwrap_or_default(),
             epochs_changed: self.epochs_changed,
         });
         let log_end = LogEnd { segment_base: active.base, at: active.size, offset: end };
         let tail =
             LogTail::new(self.request.share.clone(), self.request.topic, self.request.partition, log_end);
         let recovery_point = if self.request.clean { end } else { self.request.recovery_point.min(end) };
-        let log = Log::new(LogParts {
+        Log::new(LogParts {
             config: self.request.config.clone(),
             segments: Segments::new(&self.request.directory, closed, active),
             tail,
@@ -213,7 +229,6 @@ impl Loader<'_> {
             recovery_point,
             cleaned: self.request.cleaned,
             owed,
-        });
-        Ok(LoadOutcome::Log(Box::new(log)))
+        })
     }
 }

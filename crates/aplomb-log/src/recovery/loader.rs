@@ -47,6 +47,8 @@ pub struct LoadRequest {
 pub struct LoadReport {
     /// Bytes of `.log` files that were read.
     pub bytes_read: u64,
+    /// Nothing was looked for in the files: a clean stop had noted what they hold.
+    pub noted: bool,
     /// Things worth a line in the broker's log.
     pub remarks: Vec<String>,
 }

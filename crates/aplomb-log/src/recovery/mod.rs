@@ -7,8 +7,10 @@
 //!
 //! Steps, one file each: `found` looks and tidies up, `start` decides where to begin, `scan` walks,
 //! `segment` and `producers` take what it meets, [`mod@load`] puts a log together from what the
-//! `loader` has gathered. `truncate` cuts a log's files and loads it again.
+//! `loader` has gathered. `truncate` cuts a log's files and loads it again. `closed` looks at
+//! no files of a log that a clean stop has noted.
 
+mod closed;
 pub mod forget;
 mod found;
 mod hole;
@@ -21,6 +23,7 @@ mod segment;
 mod start;
 mod truncate;
 
+pub use closed::load_closed;
 pub use load::{LoadedLog, load};
 pub use loader::{LoadError, LoadReport, LoadRequest};
 pub use truncate::Truncation;

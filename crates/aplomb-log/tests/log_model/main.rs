@@ -11,10 +11,12 @@ mod support;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use aplomb_disk_api::{DiskCommand, Done, FileName, PatientDisk};
+use aplomb_disk_api::{DiskCommand, Done, FileName, FileStamp, PatientDisk};
 use aplomb_log::cold::{ColdRead, ColdStep, TimeAnswer, TimeStep, TimeWanted};
 use aplomb_log::index::IndexLimits;
-use aplomb_log::recovery::{LoadReport, LoadRequest, load};
+use aplomb_log::layout::SegmentFile;
+use aplomb_log::recovery::{LoadReport, LoadRequest, load, load_closed};
+use aplomb_log::state_files::ClosedLogNote;
 use aplomb_log::tail::{Claim, TailShare};
 use aplomb_log::{Fetched, Log, LogConfig, Reader, TimeFound};
 use aplomb_model::batch::{AppendBytes, BatchBuilder, BatchHeader, Batches, HEADER_SIZE, ProducerStamp};
@@ -259,10 +261,8 @@ impl Lab {
         self.resume_sequences();
     }
 
-    fn reload(&mut self, clean: bool) -> LoadReport {
-        self.device.begin_anew();
-        self.share = share();
-        let request = LoadRequest {
+    fn request(&self, clean: bool) -> LoadRequest {
+        LoadRequest {
             directory: DIRECTORY.into(),
             topic: Uuid::TWO,
             partition: PartitionIndex(3),
@@ -274,10 +274,42 @@ impl Lab {
             high_watermark: None,
             share: self.share.clone(),
             now: Timestamp(self.clock),
-        };
-        let loaded = load(&self.device.disk, &request).expect("the log loads");
+        }
+    }
+
+    fn reload(&mut self, clean: bool) -> LoadReport {
+        self.device.begin_anew();
+        self.share = share();
+        let loaded = load(&self.device.disk, &self.request(clean)).expect("the log loads");
         self.log = loaded.log;
         loaded.report
+    }
+
+    /// What a clean stop notes of the log.
+    fn note(&self) -> Option<ClosedLogNote> {
+        let at_rest = self.log.at_rest()?;
+        let active = self.log.segments().file(SegmentFile::Log, self.log.segments().active().base);
+        let stamp = |name: &FileName| self.device.disk.stamp(name).ok();
+        let directory = stamp(&FileName::new(DIRECTORY))?;
+        Some(ClosedLogNote { directory, active: stamp(&active)?, said: at_rest.encode().into() })
+    }
+
+    /// A start may go by what was noted, until something has changed. That the log is the same is
+    /// asserted where it is put together.
+    fn load_as_noted(&self, note: &ClosedLogNote) {
+        let loaded = |log_start| {
+            let request = LoadRequest { log_start, ..self.request(true) };
+            load_closed(&self.device.disk, &request, note).expect("the disk is well").map(|found| found.log)
+        };
+        let log = loaded(self.log_start).expect("nothing has changed");
+        assert_eq!((log.start(), log.end()), (self.log.start(), self.log.end()));
+        assert!(loaded(self.log.end().next()).is_none(), "it would have to begin anew");
+        let other = LoadRequest { topic: Uuid::ONE, ..self.request(true) };
+        assert!(load_closed(&self.device.disk, &other, note).expect("the disk is well").is_none());
+        let moved = FileStamp { inode: note.directory.inode + 1, ..note.directory };
+        let moved = ClosedLogNote { directory: moved, ..note.clone() };
+        let found = load_closed(&self.device.disk, &self.request(true), &moved).expect("the disk is well");
+        assert!(found.is_none(), "the directory is another");
     }
 
     fn power_cut(&mut self) {
@@ -312,8 +344,10 @@ impl Lab {
         self.log.close_indexes();
         self.flush(true);
         self.recovery_point = self.log.end();
+        let note = self.note().expect("it was closed cleanly");
         self.device.disk.process_killed();
         let closed = self.device.disk.image();
+        self.load_as_noted(&note);
         let report = self.reload(true);
         assert_eq!(self.durable, self.log.end());
         assert_eq!(self.device.disk.image(), closed, "what was closed cleanly is only read");

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use aplomb_disk_api::sim::SimDisk;
-use aplomb_disk_api::{DiskError, Entry, FileName, PatientDisk, SmallFile};
+use aplomb_disk_api::{DiskError, Entry, FileName, FileStamp, PatientDisk, SmallFile};
 use bytes::Bytes;
 
 /// Carries out so many more changes, and no other.
@@ -26,6 +26,10 @@ impl DyingDisk {
 impl PatientDisk for DyingDisk {
     fn list(&self, directory: Option<&FileName>) -> Result<Vec<Entry>, DiskError> {
         self.disk.list(directory)
+    }
+
+    fn stamp(&self, name: &FileName) -> Result<FileStamp, DiskError> {
+        self.disk.stamp(name)
     }
 
     fn read(&self, file: &FileName, at: u64, len: usize) -> Result<Bytes, DiskError> {

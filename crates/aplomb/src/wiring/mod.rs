@@ -314,10 +314,11 @@ impl Load {
     fn log_end(&self, log: &Log) {
         let took = aplomb_server::clock::instant().since(self.began).as_millis();
         let how = if self.unclean { "an unclean stop, or for the first time," } else { "a clean stop" };
-        log.info(
-            "wiring/load",
-            format!("loaded {} partitions after {how} in {took} ms", self.loading.partitions),
-        );
+        let partitions = self.loading.partitions;
+        let noted: usize = self.loading.shards.iter().map(|shard| shard.noted()).sum();
+        let noted =
+            if noted > 0 { format!(", {noted} of them as that stop had noted them") } else { String::new() };
+        log.info("wiring/load", format!("loaded {partitions} partitions after {how} in {took} ms{noted}"));
     }
 }
 

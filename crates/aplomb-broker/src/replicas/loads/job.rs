@@ -2,8 +2,8 @@
 
 use aplomb_disk_api::{DiskError, DiskJob, FileName, JobStep, PatientDisk};
 use aplomb_log::layout::PARTITION_METADATA;
-use aplomb_log::recovery::{LoadError, LoadRequest, LoadedLog, load};
-use aplomb_log::state_files::PartitionMetadata;
+use aplomb_log::recovery::{LoadError, LoadRequest, LoadedLog, load, load_closed};
+use aplomb_log::state_files::{ClosedLogNote, PartitionMetadata};
 
 /// Logs that are loaded in one step: on a disk that has everything in memory a third of a
 /// millisecond.
@@ -27,6 +27,8 @@ pub(super) struct Candidate {
     pub(super) aside: Option<FileName>,
     /// It is the partition's only one.
     pub(super) is_alone: bool,
+    /// What a clean stop noted of the log.
+    pub(super) note: Option<ClosedLogNote>,
 }
 
 /// What came of all directories of a job, in their order; or why the broker cannot go on.
@@ -54,7 +56,12 @@ pub(super) fn job(candidates: Vec<Candidate>) -> Box<dyn DiskJob> {
 }
 
 fn find(disk: &dyn PatientDisk, candidate: &Candidate) -> Result<SourceFound, LoadError> {
-    let Candidate { request, aside, is_alone } = candidate;
+    let Candidate { request, aside, is_alone, note } = candidate;
+    if let Some(note) = note
+        && let Some(loaded) = load_closed(disk, request, note)?
+    {
+        return Ok(SourceFound::Log(Box::new(loaded)));
+    }
     if let Some(aside) = aside
         && !is_of_topic(disk, request)?
     {

@@ -29,6 +29,7 @@ use aplomb_disk_api::{DiskError, DiskIndex, DiskJob, Done, FileName};
 use aplomb_log::Log;
 use aplomb_log::layout::PartitionDir;
 use aplomb_log::recovery::{LoadError, LoadRequest, LoadedLog};
+use aplomb_log::state_files::ClosedLogNote;
 use aplomb_model::batch::ProducerStamp;
 use aplomb_model::{Instant, LeaderEpoch, Offset, TopicPartition, Uuid};
 
@@ -56,6 +57,8 @@ pub(crate) struct LoadSource {
     /// What the directory's name gets if it turns out to be another topic's; `None` if it is known
     /// to be this one's.
     pub(crate) aside: Option<Uuid>,
+    /// What a clean stop noted of the log.
+    pub(crate) note: Option<ClosedLogNote>,
 }
 
 impl LoadSource {
@@ -102,6 +105,8 @@ pub(super) struct Loads {
     jobs: BTreeMap<u64, JobUnderWay>,
     /// Jobs that were ever begun.
     begun: u64,
+    /// Logs that were loaded as a clean stop had noted them.
+    noted: usize,
     /// Not loaded, and the broker stops.
     given_up: BTreeSet<PartitionKey>,
 }
@@ -231,7 +236,8 @@ impl Loads {
             request.config.clone_from(&plan.settings.log);
             // A copy that was under way is not whole because its directory was closed cleanly.
             request.clean &= is_alone;
-            Candidate { request, aside: source.stray_name(&plan.name), is_alone }
+            let (aside, note) = (source.stray_name(&plan.name), source.note.clone());
+            Candidate { request, aside, is_alone, note }
         });
         let job = job::job(wanted.collect());
         self.turns.entry(disk).or_default().on_begin();
@@ -255,7 +261,7 @@ impl Loads {
         if let Some(turns) = self.turns.get_mut(&disk) {
             turns.on_end(sources.len(), now.since(begun));
         }
-        let found = match result {
+        let found: Vec<_> = match result {
             Ok(Done::Job(outcome)) => {
                 let outcome = outcome.take::<Outcome>().expect("a load ends with logs, or says why not");
                 let found: Vec<_> = outcome?.into_iter().map(Ok).collect();
@@ -265,6 +271,9 @@ impl Loads {
             Ok(other) => unreachable!("a load does not end with {other:?}"),
             Err(error) => sources.iter().map(|_| Err(error.clone())).collect(),
         };
+        let is_noted =
+            |found: &&Result<SourceFound, _>| matches!(found, Ok(SourceFound::Log(log)) if log.report.noted);
+        self.noted += found.iter().filter(is_noted).count();
         let answers = sources.into_iter().zip(found);
         Ok(answers.map(|((key, place), found)| (key, self.on_answer(key, place, found))).collect())
     }
@@ -328,6 +337,11 @@ impl Loads {
 
     pub(super) fn len(&self) -> usize {
         self.pending.len()
+    }
+
+    /// How many logs were loaded as a clean stop had noted them.
+    pub(super) fn noted(&self) -> usize {
+        self.noted
     }
 }
 

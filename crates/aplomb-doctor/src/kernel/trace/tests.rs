@@ -30,17 +30,35 @@ fn start(origin_ns: u64) -> Option<Tracer> {
     }
 }
 
+fn until_it_sleeps(tid: u32) {
+    for _ in 0..10_000 {
+        let stat = std::fs::read_to_string(format!("/proc/self/task/{tid}/stat")).expect("it lives");
+        let (_, state) = stat.rsplit_once(") ").expect("a name in brackets");
+        if state.starts_with('S') {
+            return;
+        }
+        thread::sleep(Duration::from_millis(1));
+    }
+    panic!("thread {tid} does not wait for the lock");
+}
+
 #[test]
 fn a_wait_for_a_lock_is_told_from_beginning_to_end_with_the_thread_that_let_go() {
     let Some(mut tracer) = start(now_ns()) else { return };
     let lock = Mutex::new(());
     let held = lock.lock().expect("it is free");
     let waiter = thread::scope(|scope| {
-        let waiter = scope.spawn(|| {
+        let (tell, told) = std::sync::mpsc::channel();
+        let lock = &lock;
+        let waiter = scope.spawn(move || {
             let tid = tid();
+            tell.send(tid).expect("somebody listens");
             drop(lock.lock().expect("it is handed on"));
             tid
         });
+        // Where all processors are busy it may be long until it waits.
+        let waiter_tid = told.recv().expect("it tells");
+        until_it_sleeps(waiter_tid);
         thread::sleep(Duration::from_millis(30));
         drop(held);
         waiter.join().expect("it does not panic")
