@@ -23,7 +23,7 @@ TOPIC = "many"
 # Before a stop or kill at rest, in seconds: the disk has been told of everything.
 REST = 10
 # What the broker says when all partitions are loaded, and when.
-LOADED = re.compile(r"^(\S+) INFO wiring/load: loaded \d+ partitions", re.MULTILINE)
+LOADED = re.compile(r"^(\S+) INFO wiring/load: loaded \d+ partitions after .* in \d+ ms(?:, (\d+) of them as that stop had noted them)?$", re.MULTILINE)
 # For whatever a start or a round of records may take, in seconds.
 LIMIT = 240
 
@@ -74,12 +74,14 @@ def one(broker, partitions, how, asked):
     if not asked:
         loaded(broker, said)
     fill(broker, partitions)
+    at, noted = loaded(broker, said)
     start = {
         "after": how,
         "asked": asked,
         "round_ms": round_ms,
         "first_record_ms": broker.first_record_ms,
-        "loaded_ms": 1000 * (loaded(broker, said) - clock),
+        "loaded_ms": 1000 * (at - clock),
+        "noted": noted,
         "all_ms": 1000 * (time.monotonic() - began),
     }
     whom = "asked for all" if asked else "asked for one"
@@ -91,14 +93,15 @@ def one(broker, partitions, how, asked):
 
 
 def loaded(broker, said):
-    """When the broker had loaded all partitions, in seconds since 1970, by its log behind this byte. Waits for it."""
+    """When the broker had loaded all partitions, in seconds since 1970, and how many without a look into their files, by its log behind this
+    byte. Waits for it."""
     until = time.monotonic() + LIMIT
     while time.monotonic() < until:
         with open(broker.log_file, "rb") as log:
             log.seek(said)
             found = LOADED.search(log.read().decode(errors="replace"))
         if found:
-            return datetime.datetime.fromisoformat(found[1].replace("Z", "+00:00")).timestamp()
+            return datetime.datetime.fromisoformat(found[1].replace("Z", "+00:00")).timestamp(), int(found[2] or 0)
         time.sleep(0.05)
     raise brokers.broker.BrokerDied(f"not all partitions were loaded within {LIMIT} s:\n{broker.log_tail()}")
 

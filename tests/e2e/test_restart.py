@@ -1,5 +1,7 @@
 """Stop and start, and kill -9 and start: what was acknowledged is there, in order, and writing goes on behind it."""
 
+import re
+import shutil
 import time
 
 import pytest
@@ -123,5 +125,47 @@ def test_several_log_directories_are_used_and_found_again(start_broker, java):
             for partition in range(9):
                 records = java.consume(broker, "spread", partition=partition, offset="earliest", count=20)
                 expect.check(records, expect.consumed("java", seed=partition, count=20, size=100), partition=partition)
+    finally:
+        broker.close()
+
+
+LOADED = re.compile(r"loaded \d+ partitions after a clean stop in \d+ ms(?:, (\d+) of them as that stop had noted them)?")
+
+
+def noted(broker):
+    """How many logs the last start loaded without a look into their files."""
+    return int(LOADED.findall(broker.log_file.read_text(errors="replace"))[-1] or 0)
+
+
+def test_a_start_goes_by_what_a_clean_stop_noted_of_files_that_have_not_changed(start_broker, clients, java):
+    broker = start_broker()
+    admin = Admin(java, broker)
+    try:
+        admin.create("noted", partitions=5)
+        for partition in range(5):
+            sent = clients["franz-go"].produce(broker, "noted", partition=partition, seed=partition, count=200, size=500, idempotent=True)
+            expect.check_acknowledged(sent, 200, partition=partition)
+        notes = broker.log_dirs[0] / ".aplomb-closed-logs"
+        for round in range(2):
+            broker.stop()
+            assert notes.exists()
+            broker.start()
+            assert noted(broker) == 5 and not notes.exists()
+        broker.stop()
+        directories = [broker.log_dirs[0] / f"noted-{partition}" for partition in range(5)]
+        # As somebody does who wants an index to be made anew; a copy; and what a broken disk may leave.
+        (directories[0] / f"{0:020}.index").unlink()
+        shutil.copytree(directories[1], broker.directory / "copy")
+        shutil.rmtree(directories[1])
+        shutil.move(broker.directory / "copy", directories[1])
+        with open(directories[2] / f"{0:020}.log", "ab") as log:
+            log.write(b"no batch")
+        broker.start()
+        assert noted(broker) == 2
+        assert (directories[0] / f"{0:020}.index").exists()
+        for partition in range(5):
+            assert admin.offset("noted", "latest", partition) == 200
+            again = clients["franz-go"].produce(broker, "noted", partition=partition, seed=9, idempotent=True, count=3)
+            expect.check_acknowledged(again, 3, first_offset=200, partition=partition)
     finally:
         broker.close()

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use aplomb_disk_api::{
     DiskCommand, DiskError, DiskIndex, DiskJob, FileName, JobStep, Lane, PatientDisk, SmallFile,
 };
-use aplomb_log::layout::top_level::CLOSED_LOGS;
+use aplomb_log::layout::top_level::{CLOSED_LOGS, TMP_SUFFIX};
 use aplomb_log::state_files::ClosedLogs;
 
 use super::at_rest::LogAtRest;
@@ -113,9 +113,11 @@ impl Storage {
     }
 }
 
-/// Publishes the last files of a log directory that is closed cleanly: `files`, what is known of
-/// its logs, and the marker.
-fn last_files(mut logs: Vec<LogAtRest>, files: Vec<SmallFile>, broker_epoch: i64) -> Box<dyn DiskJob> {
+/// Publishes the last files of a log directory that is closed cleanly: what is known of its logs,
+/// `files`, and the marker. Where there is no room for the first, the stop is a clean one without
+/// it.
+fn last_files(mut logs: Vec<LogAtRest>, mut files: Vec<SmallFile>, broker_epoch: i64) -> Box<dyn DiskJob> {
+    files.push(clean_shutdown_marker(broker_epoch));
     let mut notes = BTreeMap::new();
     let mut step = move |disk: &dyn PatientDisk| {
         for _ in 0..A_STEP {
@@ -130,9 +132,12 @@ fn last_files(mut logs: Vec<LogAtRest>, files: Vec<SmallFile>, broker_epoch: i64
         }
         let notes = notes.iter().map(|(directory, note)| (directory.as_str(), note));
         let content = ClosedLogs::encode(broker_epoch, notes).into();
-        let noted = SmallFile { name: FileName::new(CLOSED_LOGS), content };
-        let last = [noted, clean_shutdown_marker(broker_epoch)];
-        disk.publish(&files.iter().cloned().chain(last).collect::<Vec<_>>())?;
+        match disk.publish(&[SmallFile { name: FileName::new(CLOSED_LOGS), content }]) {
+            Err(shortage @ DiskError::Shortage { .. }) => return Err(shortage),
+            Err(_) => disk.remove(&FileName::new(format!("{CLOSED_LOGS}{TMP_SUFFIX}")))?,
+            Ok(()) => {}
+        }
+        disk.publish(&files)?;
         Ok(JobStep::done(()))
     };
     Box::new(move |disk: &dyn PatientDisk| match step(disk) {

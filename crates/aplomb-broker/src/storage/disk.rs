@@ -43,6 +43,8 @@ pub(crate) struct ShardDisk {
     early: Range<usize>,
     /// Those that were dirty since the last checkpoint, or whose recovery point lags behind it.
     unchecked: BTreeSet<PartitionKey>,
+    /// A checkpoint was demanded that has not begun: one that was under way covers less.
+    is_demanded: bool,
     /// Those with memory that could be given back, the ones that were durable first in front.
     cached: VecDeque<PartitionKey>,
     is_cached: HashSet<PartitionKey>,
@@ -71,6 +73,7 @@ impl ShardDisk {
             dirty: Vec::new(),
             early: 0..0,
             unchecked: BTreeSet::new(),
+            is_demanded: false,
             cached: VecDeque::new(),
             is_cached: HashSet::new(),
             unwritten: 0,
@@ -164,6 +167,7 @@ impl ShardDisk {
 
     /// All that is owed is to be written, with a checkpoint.
     pub(crate) fn hurry_checkpoint(&mut self, now: Instant) {
+        self.is_demanded = true;
         self.rhythm.demand_checkpoint(now);
     }
 
@@ -181,7 +185,11 @@ impl ShardDisk {
 
     /// Whether nothing is owed and nothing is under way.
     pub(crate) fn is_idle(&self) -> bool {
-        self.round.is_none() && self.checkpoint.is_none() && self.dirty.is_empty() && self.port.pending() == 0
+        self.round.is_none()
+            && self.checkpoint.is_none()
+            && !self.is_demanded
+            && self.dirty.is_empty()
+            && self.port.pending() == 0
     }
 
     /// Begins what is due, and gives memory back where it is short.
@@ -247,6 +255,7 @@ impl ShardDisk {
         let dirty = std::mem::take(&mut self.dirty);
         (self.early, self.unwritten) = (0..0, 0);
         let keys = if is_checkpoint {
+            self.is_demanded = false;
             let all = std::mem::take(&mut self.unchecked);
             debug_assert!(dirty.iter().all(|key| all.contains(key)), "what is dirty is unchecked");
             all.into_iter().collect()
@@ -308,7 +317,7 @@ impl ShardDisk {
         }
         let Self { unchecked, rhythm, .. } = self;
         let mut changes = Vec::new();
-        self.checkpoint.take_if(|checkpoint| {
+        let over = self.checkpoint.take_if(|checkpoint| {
             checkpoint.tell_on(partitions, |partition, covers| {
                 let lags = partition.on_checkpointed(covers);
                 changes.push((partition.key(), Some(CheckpointEntry::of(partition))));
@@ -318,6 +327,9 @@ impl ShardDisk {
                 }
             })
         });
+        if over.is_some() && self.is_demanded {
+            self.rhythm.demand_checkpoint(now);
+        }
         changes
     }
 

@@ -1,12 +1,13 @@
 //! What a clean stop notes of logs, and when a start goes by it. In a build with assertions each
 //! log that is loaded so is compared with what its files hold.
 
+use aplomb_disk_api::sim::ServiceTimes;
 use aplomb_disk_api::{FileName, PatientDisk};
 use aplomb_model::ErrorCode;
 
 use crate::support::{Batch, Broker, CreateTopic, DeleteRecords, InitProducerId, MS, Produce, SECOND, Setup};
 
-const NOTES: &str = "aplomb-closed-logs";
+const NOTES: &str = ".aplomb-closed-logs";
 
 /// Two shards, two disks, and a topic of eight partitions with a record each.
 fn broker() -> Broker {
@@ -177,4 +178,24 @@ fn producers_are_known_after_it() {
     assert_eq!((again.error, again.base), (ErrorCode::None, second.base), "it is there already");
     assert_eq!(client.ask(batch(3)).error, ErrorCode::OutOfOrderSequenceNumber);
     assert_eq!(client.ask(batch(2)).base, second.base + 1);
+}
+
+#[test]
+fn a_stop_in_the_middle_of_a_checkpoint_makes_another() {
+    for tenths in 45..75 {
+        let settings = vec![("aplomb.recovery.point.interval.ms", "5000")];
+        let broker = Broker::of(Setup { disks: 2, settings, ..Setup::default() });
+        broker.has_on_disk(1, CreateTopic::named("orders"));
+        let client = broker.client();
+        let producer = client.ask(InitProducerId);
+        let batch = |sequence| Produce::to("orders", Batch::from("once").by(producer, sequence));
+        assert_eq!(client.ask(batch(0)).error, ErrorCode::None);
+        broker.disk(1).set_service(ServiceTimes::default().slower_by(SECOND / 2));
+        broker.advance(SECOND * tenths / 10);
+        assert_eq!(client.ask(batch(1)).error, ErrorCode::None);
+        broker.stop();
+        broker.restart();
+        assert_eq!(broker.noted(), 1, "stopped after {tenths} tenths");
+        assert_eq!(broker.disks_with("orders-0/00000000000000000002.snapshot"), [1]);
+    }
 }

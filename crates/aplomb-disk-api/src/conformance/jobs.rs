@@ -71,41 +71,41 @@ pub fn a_job_does_what_its_calls_say_and_gives_its_outcome_back(harness: &mut im
     assert!(!files.contains_key("found"));
 }
 
-/// The stamps of a file and of its directory, after each of some steps.
+/// The stamps of a file and of its directory, before and behind steps of which each changes the
+/// one, the other, both or none.
 pub fn a_stamp_tells_what_was_changed_from_what_was_not(harness: &mut impl Harness) {
+    type Change = fn(&dyn PatientDisk) -> Result<(), DiskError>;
+    const LOG: &str = "orders-3/0.log";
     let mut owner = Owner::new(harness);
-    let job = once(|disk| {
-        let (directory, log) = (name("orders-3"), name("orders-3/0.log"));
-        disk.publish(&[small("orders-3/partition.metadata", "version: 0")])?;
-        disk.write(&log, 0, b"records")?;
-        disk.sync(&[log.clone()])?;
-        let stamps = || Ok::<_, DiskError>((disk.stamp(&directory)?, disk.stamp(&log)?));
-        let mut found = vec![stamps()?];
-        let read = (disk.read(&log, 0, 7)?, disk.list(Some(&directory))?.len());
-        assert_eq!(read, (Bytes::from_static(b"records"), 2));
-        disk.sync(&[log.clone()])?;
-        found.push(stamps()?);
+    let mut after = |change: Change| -> (FileStamp, FileStamp) {
         // The clock of some file systems moves with the kernel's ticks.
-        let tick = || std::thread::sleep(std::time::Duration::from_millis(20));
-        tick();
-        disk.write(&log, 0, b"RECORDS")?;
-        found.push(stamps()?);
-        tick();
-        disk.publish(&[small("orders-3/leader-epoch-checkpoint", "0")])?;
-        found.push(stamps()?);
-        tick();
-        disk.publish(&[small("orders-3/0.log", "RECORDS")])?;
-        found.push(stamps()?);
-        let missing = disk.stamp(&name("orders-3/1.log"));
-        assert!(matches!(missing, Err(DiskError::NotFound { .. })), "{missing:?}");
-        Ok(JobStep::done(found))
+        (0..20).for_each(|_| harness.turn());
+        let job = once(move |disk| {
+            change(disk)?;
+            let missing = disk.stamp(&name("orders-3/1.log"));
+            assert!(matches!(missing, Err(DiskError::NotFound { .. })), "{missing:?}");
+            Ok(JobStep::done((disk.stamp(&name("orders-3"))?, disk.stamp(&name(LOG))?)))
+        });
+        outcome(owner.ask_job(harness, job))
+    };
+    let first = after(|disk| {
+        disk.publish(&[small("orders-3/partition.metadata", "version: 0")])?;
+        disk.write(&name(LOG), 0, b"records")?;
+        disk.sync(&[name(LOG)])
     });
-    let found: Vec<(FileStamp, FileStamp)> = outcome(owner.ask_job(harness, job));
-    let changes = found.windows(2).map(|pair| (pair[0].0 != pair[1].0, pair[0].1 != pair[1].1));
-    // Reading, a write in place, another name beside it, another file in its place.
-    assert_eq!(changes.collect::<Vec<_>>(), [(false, false), (false, true), (true, false), (true, true)]);
-    assert_eq!((found[0].1.len, found[0].1.inode), (7, found[3].1.inode));
-    assert_ne!(found[4].1.inode, found[3].1.inode);
+    let read = after(|disk| {
+        assert_eq!(disk.read(&name(LOG), 0, 7)?.as_ref(), b"records");
+        assert_eq!(disk.list(Some(&name("orders-3")))?.len(), 2);
+        disk.sync(&[name(LOG)])
+    });
+    assert_eq!((read, first.1.len), (first, 7));
+    let written = after(|disk| disk.write(&name(LOG), 0, b"RECORDS"));
+    assert_eq!((written.0 == read.0, written.1 == read.1), (true, false));
+    let beside = after(|disk| disk.publish(&[small("orders-3/leader-epoch-checkpoint", "0")]));
+    assert_eq!((beside.0 == written.0, beside.1 == written.1), (false, true));
+    let replaced = after(|disk| disk.publish(&[small(LOG, "RECORDS")]));
+    assert_ne!((replaced.0, replaced.1.inode), (beside.0, beside.1.inode));
+    assert_ne!(replaced.1.inode, beside.1.inode);
 }
 
 /// Many steps, one completion, and the counters come back to rest.

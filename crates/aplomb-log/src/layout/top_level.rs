@@ -21,7 +21,7 @@ pub const CLEANER_CHECKPOINT: &str = "cleaner-offset-checkpoint";
 /// There after a clean stop ([`crate::state_files::CleanShutdown`]).
 pub const CLEAN_SHUTDOWN: &str = ".kafka_cleanshutdown";
 /// There after a clean stop of Aplomb's ([`crate::state_files::ClosedLogs`]).
-pub const CLOSED_LOGS: &str = "aplomb-closed-logs";
+pub const CLOSED_LOGS: &str = ".aplomb-closed-logs";
 /// Held with an exclusive lock of the operating system by the broker that owns the directory.
 pub const LOCK: &str = ".lock";
 /// Written by Apache Kafka's `kafka-storage format` up to 4.3 for controllers. Never deleted.

@@ -1,4 +1,4 @@
-//! `aplomb-closed-logs`: what a clean stop notes of the logs of a log directory, so that the next
+//! `.aplomb-closed-logs`: what a clean stop notes of the logs of a log directory, so that the next
 //! start need not look into the files of each. Apache Kafka knows no such file and leaves it alone.
 //!
 //! It is believed together with the clean shutdown marker that was written with it, and of each log
