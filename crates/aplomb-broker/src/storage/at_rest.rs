@@ -23,6 +23,11 @@ impl LogAtRest {
         Some(Self { directory: segments.directory().to_owned(), active, said })
     }
 
+    /// Bytes that its note takes, about.
+    pub(super) fn bytes(&self) -> u64 {
+        (self.said.len() + self.directory.len()) as u64 + 100
+    }
+
     /// With the state that its files are in; `None` if one is not there, so that nothing is known.
     pub(super) fn note(&self, disk: &dyn PatientDisk) -> Result<Option<ClosedLogNote>, DiskError> {
         let stamps = disk

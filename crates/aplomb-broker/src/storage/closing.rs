@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use aplomb_disk_api::{
     DiskCommand, DiskError, DiskIndex, DiskJob, FileName, JobStep, Lane, PatientDisk, SmallFile,
 };
-use aplomb_log::layout::top_level::{CLOSED_LOGS, TMP_SUFFIX};
+use aplomb_log::layout::top_level::CLOSED_LOGS;
 use aplomb_log::state_files::ClosedLogs;
 
 use super::at_rest::LogAtRest;
@@ -21,6 +21,9 @@ use crate::ports::Now;
 
 /// Logs whose files are looked at in one step: some milliseconds' worth.
 const A_STEP: usize = 1000;
+
+/// Bytes that a file system keeps beside what is noted of its logs.
+const SPARE: u64 = 1 << 20;
 
 impl Storage {
     /// The broker stops: future replicas stay as they are, and no more logs are loaded.
@@ -101,7 +104,12 @@ impl Storage {
             let files = checkpoints.files(disk.index());
             let purpose = Purpose::CleanShutdownMarker;
             if clean[usize::from(disk.index().0)] {
-                let logs = self.at_rest.remove(&disk.index()).unwrap_or_default();
+                let mut logs = self.at_rest.remove(&disk.index()).unwrap_or_default();
+                // A write that finds no room would cost the directory its marker.
+                let bytes: u64 = logs.iter().map(LogAtRest::bytes).sum();
+                if disk.space().is_some_and(|(_, usable)| usable < 2 * bytes + SPARE) {
+                    logs.clear();
+                }
                 disk.submit_job(last_files(logs, files, broker_epoch), purpose, now.instant);
             } else {
                 let command = DiskCommand::Publish { files, lane: Lane::Housekeeping };
@@ -114,8 +122,7 @@ impl Storage {
 }
 
 /// Publishes the last files of a log directory that is closed cleanly: what is known of its logs,
-/// `files`, and the marker. Where there is no room for the first, the stop is a clean one without
-/// it.
+/// `files`, and the marker.
 fn last_files(mut logs: Vec<LogAtRest>, mut files: Vec<SmallFile>, broker_epoch: i64) -> Box<dyn DiskJob> {
     files.push(clean_shutdown_marker(broker_epoch));
     let mut notes = BTreeMap::new();
@@ -132,11 +139,7 @@ fn last_files(mut logs: Vec<LogAtRest>, mut files: Vec<SmallFile>, broker_epoch:
         }
         let notes = notes.iter().map(|(directory, note)| (directory.as_str(), note));
         let content = ClosedLogs::encode(broker_epoch, notes).into();
-        match disk.publish(&[SmallFile { name: FileName::new(CLOSED_LOGS), content }]) {
-            Err(shortage @ DiskError::Shortage { .. }) => return Err(shortage),
-            Err(_) => disk.remove(&FileName::new(format!("{CLOSED_LOGS}{TMP_SUFFIX}")))?,
-            Ok(()) => {}
-        }
+        disk.publish(&[SmallFile { name: FileName::new(CLOSED_LOGS), content }])?;
         disk.publish(&files)?;
         Ok(JobStep::done(()))
     };

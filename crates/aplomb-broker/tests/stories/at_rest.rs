@@ -199,3 +199,18 @@ fn a_stop_in_the_middle_of_a_checkpoint_makes_another() {
         assert_eq!(broker.disks_with("orders-0/00000000000000000002.snapshot"), [1]);
     }
 }
+
+#[test]
+fn where_there_is_little_room_a_stop_notes_nothing_and_is_clean() {
+    let broker = Broker::start();
+    broker.has_topic("orders");
+    assert_eq!(broker.client().ask(Produce::to("orders", "kept")).error, ErrorCode::None);
+    let used: usize = broker.disk(0).image().values().map(|content| content.len()).sum();
+    broker.disk(0).set_capacity(used as u64 + 100_000);
+    broker.advance(20 * SECOND); // the disk is asked how much room it has
+    broker.stop();
+    assert_eq!(broker.disks_with(".kafka_cleanshutdown"), [0]);
+    broker.restart();
+    assert_eq!(broker.noted(), 0);
+    assert_eq!(broker.client().read("orders", 0), ["kept"]);
+}

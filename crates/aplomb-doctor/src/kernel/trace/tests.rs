@@ -30,6 +30,7 @@ fn start(origin_ns: u64) -> Option<Tracer> {
     }
 }
 
+/// Waits until a thread of ours sleeps; fails after ten seconds and more.
 fn until_it_sleeps(tid: u32) {
     for _ in 0..10_000 {
         let stat = std::fs::read_to_string(format!("/proc/self/task/{tid}/stat")).expect("it lives");
@@ -52,7 +53,7 @@ fn a_wait_for_a_lock_is_told_from_beginning_to_end_with_the_thread_that_let_go()
         let lock = &lock;
         let waiter = scope.spawn(move || {
             let tid = tid();
-            tell.send(tid).expect("somebody listens");
+            tell.send(tid).expect("it is waited for");
             drop(lock.lock().expect("it is handed on"));
             tid
         });
