@@ -8,6 +8,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt::{Display, Write as _};
+use std::sync::Arc;
 
 use aplomb_model::{Offset, TopicPartition};
 
@@ -59,14 +60,17 @@ pub fn encode_offsets<'a>(offsets: impl IntoIterator<Item = (&'a TopicPartition,
 /// [`CheckpointError`] says which line is not as it should be. A negative offset or partition
 /// counts as such.
 pub fn parse_offsets(bytes: &[u8]) -> Result<BTreeMap<TopicPartition, Offset>, CheckpointError> {
-    let mut offsets = BTreeMap::new();
+    let mut offsets: Vec<(TopicPartition, Offset)> = Vec::new();
     parse_lines(bytes, |[topic, partition, offset]: [&str; 3]| {
         let partition: i32 = partition.parse().ok().filter(|partition| *partition >= 0)?;
         let offset = Offset::from_wire(offset.parse().ok()?)?;
-        offsets.insert(TopicPartition::new(topic, partition), offset);
+        // Lines come in order, so that those of a topic share its name.
+        let before = offsets.last().map(|(before, _)| &before.topic).filter(|before| ***before == *topic);
+        let topic = before.map_or_else(|| topic.into(), Arc::clone);
+        offsets.push((TopicPartition::new(topic, partition), offset));
         Some(())
     })?;
-    Ok(offsets)
+    Ok(offsets.into_iter().collect())
 }
 
 /// Writes version, count and entries.
@@ -134,6 +138,15 @@ mod tests {
         let offsets = parse_offsets(text).unwrap();
         assert_eq!(offsets[&TopicPartition::new("my-orders.v2_x", 3)], Offset::new(42));
         assert_eq!(offsets[&TopicPartition::new("a-1", 0)], Offset::new(i64::MAX as u64));
+        assert_eq!(offsets.len(), 3);
+    }
+
+    #[test]
+    fn of_two_lines_for_a_partition_the_later_holds() {
+        let offsets = parse_offsets(b"0\n4\nb 0 1\na 0 2\nb 0 3\nb 1 4\n").expect("a checkpoint");
+        for (topic, partition, offset) in [("a", 0, 2), ("b", 0, 3), ("b", 1, 4)] {
+            assert_eq!(offsets[&TopicPartition::new(topic, partition)], Offset::new(offset), "{topic}");
+        }
         assert_eq!(offsets.len(), 3);
     }
 

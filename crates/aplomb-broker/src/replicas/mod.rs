@@ -41,7 +41,7 @@ pub(crate) struct Hosting<'a> {
 
 impl Replicas {
     /// Begins to load the partitions that were found.
-    pub(crate) fn begin_loads(&mut self, plans: Vec<LoadPlan>, storage: &mut Storage, now: Now) {
+    pub(crate) fn begin_loads(&mut self, plans: Vec<Box<LoadPlan>>, storage: &mut Storage, now: Now) {
         for plan in plans {
             self.loads.add(plan);
         }

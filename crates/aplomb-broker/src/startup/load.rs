@@ -140,7 +140,8 @@ pub fn plan(input: StartInput) -> Result<Ready, StartError> {
         for (partition, name) in list(&surveyed.directory, &mut doomed)? {
             let is_future = matches!(partition.role, DirectoryRole::Future { .. });
             let found = if is_future { &mut futures } else { &mut places };
-            found.entry(partition.partition).or_default().push(FoundDirectory { disk: n, name });
+            let found = found.entry(partition.partition).or_insert_with(|| Vec::with_capacity(1));
+            found.push(FoundDirectory { disk: n, name });
         }
     }
     let mut offsets =
@@ -203,7 +204,8 @@ pub fn plan(input: StartInput) -> Result<Ready, StartError> {
             let leader_epoch = partition.leader_epoch;
             match (own.is_empty(), assigned) {
                 (false, _) => {
-                    let mut sources = Vec::new();
+                    // Of a hundred thousand partitions, room for what does not come is felt.
+                    let mut sources = Vec::with_capacity(own.len());
                     for place in own {
                         opened[place.disk].insert(name.clone());
                         let (surveyed, offsets) = (&directories[place.disk], &mut offsets[place.disk]);
@@ -227,7 +229,8 @@ pub fn plan(input: StartInput) -> Result<Ready, StartError> {
                         sources.push(LoadSource { disk: surveyed.directory.index, request, aside, note });
                     }
                     let moves_to = future.map(|to: usize| directories[to].directory.index);
-                    plans.push(LoadPlan { key, name, leader_epoch, settings, sources, moves_to });
+                    let plan = LoadPlan { key, name, leader_epoch, settings, sources, moves_to };
+                    plans.push(Box::new(plan));
                 }
                 (true, Some(disk)) => {
                     let share = shares[disk].clone();
@@ -273,7 +276,7 @@ pub fn plan(input: StartInput) -> Result<Ready, StartError> {
 /// What was found for the shards.
 struct Found {
     /// Logs to load.
-    plans: Vec<LoadPlan>,
+    plans: Vec<Box<LoadPlan>>,
     /// Logs without a directory yet, and the metadata log.
     new: Vec<PartitionSeed>,
     /// Directories that wait to be deleted.
@@ -315,7 +318,7 @@ fn deal(
             checkpoints[usize::from(disk.0)].push((plan.key, entry));
         }
     }
-    let mut owned: Vec<(Vec<PartitionSeed>, Vec<LoadPlan>)> =
+    let mut owned: Vec<(Vec<PartitionSeed>, Vec<Box<LoadPlan>>)> =
         (0..shards).map(|_| (Vec::new(), Vec::new())).collect();
     for seed in new {
         owned[usize::from(seed.key.owner(shards).0)].0.push(seed);
@@ -324,7 +327,7 @@ fn deal(
         owned[usize::from(plan.key.owner(shards).0)].1.push(plan);
     }
     let mut once = Some((controller, checkpoints, doomed));
-    let start = |(n, (partitions, loads)): (usize, (Vec<PartitionSeed>, Vec<LoadPlan>))| {
+    let start = |(n, (partitions, loads)): (usize, (Vec<PartitionSeed>, Vec<Box<LoadPlan>>))| {
         let (controller, checkpoints, doomed) = match once.take() {
             Some((controller, checkpoints, doomed)) => (Some(controller), Some(checkpoints), doomed),
             None => (None, None, Vec::new()),

@@ -71,7 +71,7 @@ impl LoadSource {
 
 /// A partition that is not loaded yet.
 struct PendingLoad {
-    plan: LoadPlan,
+    plan: Box<LoadPlan>,
     stage: LoadStage,
     /// The topic was deleted meanwhile.
     deleted: bool,
@@ -120,7 +120,7 @@ pub(super) struct LoadJob {
 
 /// A partition whose sources have all answered.
 pub(super) struct LoadedPartition {
-    pub(super) plan: LoadPlan,
+    pub(super) plan: Box<LoadPlan>,
     pub(super) disk: DiskIndex,
     pub(super) log: Log,
     /// Directories of its name that do not reach as far.
@@ -156,7 +156,7 @@ pub(super) enum LoadEnd {
 
 impl Loads {
     /// A partition is to be loaded, when it is its turn.
-    pub(super) fn add(&mut self, plan: LoadPlan) {
+    pub(super) fn add(&mut self, plan: Box<LoadPlan>) {
         assert!(plan.sources.iter().all(|source| source.aside.is_none()) || plan.sources.len() == 1);
         let (key, disk) = (plan.key, plan.sources[0].disk);
         self.turns.entry(disk).or_default().add(key);
@@ -361,10 +361,10 @@ fn choose(pending: PendingLoad, results: Vec<Result<SourceFound, DiskError>>) ->
             Ok(SourceFound::Log(loaded)) => *loaded,
             Ok(SourceFound::Stray) => {
                 assert!(plan.sources.len() == 1, "of several sources it is known whose they are");
-                return LoadEnd::Stray { plan: Box::new(plan), deleted, late };
+                return LoadEnd::Stray { plan, deleted, late };
             }
             // It may be the one that reaches furthest.
-            Err(_) => return LoadEnd::Offline { plan: Box::new(plan), deleted },
+            Err(_) => return LoadEnd::Offline { plan, deleted },
         };
         remarks.extend(report.remarks);
         match &mut best {
