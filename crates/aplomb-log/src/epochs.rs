@@ -2,8 +2,9 @@
 //! (`org.apache.kafka.storage.internals.epoch.LeaderEpochFileCache`), and its text file.
 //!
 //! Holds: epochs and start offsets both strictly rise. The file must never lack an entry whose
-//! batches are in the log, so it is written when [`LeaderEpochs::assign`] says so before those
-//! batches are durable; entries too many are harmless, since loading truncates to the log's bounds.
+//! batches lie below the recovery point, so it is written with the checkpoint that covers them. An
+//! entry that begins where the log ends is of no batch: it may be missing, and loading leaves it
+//! out, as it does any that begin later.
 //! Next: [`crate::checkpoint`] for the form of the text.
 
 use aplomb_model::{LeaderEpoch, Offset};

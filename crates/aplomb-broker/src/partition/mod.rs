@@ -279,7 +279,6 @@ impl Partition {
         self.log.begin_epoch(epoch);
         fx.elected.push(self.key);
         self.wake_all(fx);
-        self.mark_dirty(fx);
     }
 
     /// Takes new settings. They hold from the next append on.

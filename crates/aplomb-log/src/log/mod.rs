@@ -295,7 +295,9 @@ impl Log {
 
     /// A leader begins to write in `epoch`.
     pub fn begin_epoch(&mut self, epoch: LeaderEpoch) {
-        self.assign_epoch(epoch, self.end());
+        if self.epochs.assign(epoch, self.end()) {
+            self.owed.on_epoch_begun();
+        }
     }
 
     fn assign_epoch(&mut self, epoch: LeaderEpoch, start: Offset) {

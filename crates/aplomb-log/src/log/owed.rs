@@ -43,6 +43,8 @@ pub struct Owed {
     /// False as long as there never was a producer: without a snapshot, recovery begins with none.
     has_snapshots: bool,
     epochs_changed: bool,
+    /// The leader epochs and their file differ only in what begins where the log ends.
+    epochs_differ_at_end: bool,
     appended: bool,
     /// What recovery has found may be in the page cache alone.
     found_unsynced: bool,
@@ -70,6 +72,8 @@ pub struct RecoveryDebt {
     pub has_snapshots: bool,
     /// Whether the leader epochs differ from their file.
     pub epochs_changed: bool,
+    /// Whether they do only in that it has one more, which begins where the log ends.
+    pub epochs_differ_at_end: bool,
 }
 
 impl Owed {
@@ -89,6 +93,7 @@ impl Owed {
             loose_snapshots,
             has_snapshots,
             epochs_changed,
+            epochs_differ_at_end,
         } = recovered;
         Self {
             made,
@@ -98,6 +103,7 @@ impl Owed {
             loose_snapshots,
             has_snapshots,
             epochs_changed,
+            epochs_differ_at_end,
             ..Self::default()
         }
     }
@@ -210,10 +216,21 @@ impl Owed {
 
     pub(super) fn on_append(&mut self) {
         self.appended = true;
+        self.epochs_changed |= std::mem::take(&mut self.epochs_differ_at_end);
     }
 
     pub(super) fn on_epochs_changed(&mut self) {
         self.epochs_changed = true;
+    }
+
+    /// An epoch began at the log's end. Until a batch is in it the file need not have it: loading
+    /// would leave it out. So a start that comes to lead very many logs writes no file of each.
+    pub(super) fn on_epoch_begun(&mut self) {
+        self.epochs_differ_at_end = true;
+    }
+
+    pub(super) fn epochs_differ_at_end(&self) -> bool {
+        self.epochs_differ_at_end
     }
 
     /// The active segment is about to be closed: the last bytes of its indexes are owed, and a
@@ -291,7 +308,10 @@ impl Owed {
 
     /// Whether the checkpoint has to publish the leader epochs.
     pub(super) fn take_epochs_changed(&mut self) -> bool {
-        std::mem::take(&mut self.epochs_changed)
+        let changed = std::mem::take(&mut self.epochs_changed);
+        // All of them are published.
+        self.epochs_differ_at_end &= !changed;
+        changed
     }
 
     /// The snapshots that the checkpoint has to publish.
@@ -322,7 +342,8 @@ impl Owed {
 
     /// In a build with assertions, that nothing else is owed than by a log that was found in its
     /// files. More snapshots may be known: where a segment was, there need not have been one, and
-    /// all of them may have gone with their segments.
+    /// all of them may have gone with their segments. An epoch that nothing was written in is
+    /// noted, and need not be in its file.
     #[cfg(debug_assertions)]
     pub(super) fn assert_is(&self, found: &Self) {
         assert!(
@@ -330,7 +351,13 @@ impl Owed {
                 && (self.has_snapshots || !found.has_snapshots),
             "{self:?}\nknows not all of\n{found:?}"
         );
-        let rest = |owed: &Self| Self { loose_snapshots: Vec::new(), has_snapshots: true, ..owed.clone() };
+        assert!(self.epochs_differ_at_end || !found.epochs_differ_at_end, "the file has one more");
+        let rest = |owed: &Self| Self {
+            loose_snapshots: Vec::new(),
+            has_snapshots: true,
+            epochs_differ_at_end: false,
+            ..owed.clone()
+        };
         assert_eq!(format!("{:?}", rest(self)), format!("{:?}", rest(found)));
     }
 

@@ -15,7 +15,10 @@ impl Log {
     pub fn at_rest(&self) -> Option<ClosedLog> {
         let (end, active) = (self.end(), self.segments.active());
         let indexes = active.indexes.at_rest()?;
+        let latest_at_end = self.epochs.latest().is_some_and(|latest| latest.start == end);
         let is_at_rest = self.owed.is_settled_at(end)
+            // That their file has one more is known again by the one that is noted.
+            && (latest_at_end || !self.owed.epochs_differ_at_end())
             && self.owed.has_made(active.base)
             && self.durable_end() == end
             && self.producers.end() == end

@@ -204,7 +204,8 @@ impl Loader<'_> {
         let closed = std::mem::take(&mut self.closed);
         let first = closed.front().map_or(active.base, |segment| segment.base);
         let start = self.request.log_start.max(first);
-        self.epochs_changed |= self.epochs.truncate_from_end(end);
+        self.epochs_changed |= self.epochs.latest().is_some_and(|latest| latest.start > end);
+        let epochs_differ_at_end = self.epochs.truncate_from_end(end);
         self.epochs_changed |= self.epochs.truncate_from_start(start);
         let owed = Owed::by_loaded_partition(RecoveryDebt {
             made,
@@ -213,6 +214,7 @@ impl Loader<'_> {
             has_snapshots: loose.is_some(),
             loose_snapshots: loose.unwrap_or_default(),
             epochs_changed: self.epochs_changed,
+            epochs_differ_at_end,
         });
         let log_end = LogEnd { segment_base: active.base, at: active.size, offset: end };
         let tail =
