@@ -41,7 +41,7 @@ pub(crate) struct Hosting<'a> {
 
 impl Replicas {
     /// Begins to load the partitions that were found.
-    pub(crate) fn begin_loads(&mut self, plans: Vec<Box<LoadPlan>>, storage: &mut Storage, now: Now) {
+    pub(crate) fn begin_loads(&mut self, plans: Vec<LoadPlan>, storage: &mut Storage, now: Now) {
         for plan in plans {
             self.loads.add(plan);
         }
@@ -182,10 +182,11 @@ fn host(loaded: LoadedPartition, hosting: &mut Hosting<'_>) -> Vec<String> {
     let (view, storage) = (hosting.view, &mut *hosting.storage);
     let known = view.image().topics.partition(plan.key.topic, plan.key.partition);
     let epoch = known.map_or(plan.leader_epoch, |known| known.leader_epoch);
-    let mut partition = Partition::new(plan.key, plan.name, disk, log, plan.settings.clone(), epoch);
+    let mut partition =
+        Partition::new(plan.key, plan.name, disk, log, PartitionSettings::clone(&plan.settings), epoch);
     partition.expect_first(late);
     if reconfigured {
-        partition.configure(plan.settings);
+        partition.configure(*plan.settings);
     }
     if storage.disks().is_lost(disk) {
         partition.go_offline(hosting.fx);

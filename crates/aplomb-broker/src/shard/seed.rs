@@ -69,7 +69,7 @@ pub(crate) struct ShardSeed {
     /// The partitions that it owns and that are open.
     pub(crate) partitions: Vec<PartitionSeed>,
     /// Those that it loads first of all.
-    pub(crate) loads: Vec<Box<LoadPlan>>,
+    pub(crate) loads: Vec<LoadPlan>,
     /// The disks, in the order of their index.
     pub(crate) disks: Vec<DiskSeed>,
     /// The paths of log directories that the broker does without from the start.

@@ -229,8 +229,8 @@ pub fn plan(input: StartInput) -> Result<Ready, StartError> {
                         sources.push(LoadSource { disk: surveyed.directory.index, request, aside, note });
                     }
                     let moves_to = future.map(|to: usize| directories[to].directory.index);
-                    let plan = LoadPlan { key, name, leader_epoch, settings, sources, moves_to };
-                    plans.push(Box::new(plan));
+                    let settings = Box::new(settings);
+                    plans.push(LoadPlan { key, name, leader_epoch, settings, sources, moves_to });
                 }
                 (true, Some(disk)) => {
                     let share = shares[disk].clone();
@@ -276,7 +276,7 @@ pub fn plan(input: StartInput) -> Result<Ready, StartError> {
 /// What was found for the shards.
 struct Found {
     /// Logs to load.
-    plans: Vec<Box<LoadPlan>>,
+    plans: Vec<LoadPlan>,
     /// Logs without a directory yet, and the metadata log.
     new: Vec<PartitionSeed>,
     /// Directories that wait to be deleted.
@@ -318,7 +318,7 @@ fn deal(
             checkpoints[usize::from(disk.0)].push((plan.key, entry));
         }
     }
-    let mut owned: Vec<(Vec<PartitionSeed>, Vec<Box<LoadPlan>>)> =
+    let mut owned: Vec<(Vec<PartitionSeed>, Vec<LoadPlan>)> =
         (0..shards).map(|_| (Vec::new(), Vec::new())).collect();
     for seed in new {
         owned[usize::from(seed.key.owner(shards).0)].0.push(seed);
@@ -327,7 +327,7 @@ fn deal(
         owned[usize::from(plan.key.owner(shards).0)].1.push(plan);
     }
     let mut once = Some((controller, checkpoints, doomed));
-    let start = |(n, (partitions, loads)): (usize, (Vec<PartitionSeed>, Vec<Box<LoadPlan>>))| {
+    let start = |(n, (partitions, loads)): (usize, (Vec<PartitionSeed>, Vec<LoadPlan>))| {
         let (controller, checkpoints, doomed) = match once.take() {
             Some((controller, checkpoints, doomed)) => (Some(controller), Some(checkpoints), doomed),
             None => (None, None, Vec::new()),

@@ -43,7 +43,8 @@ pub(crate) struct LoadPlan {
     pub(crate) key: PartitionKey,
     pub(crate) name: TopicPartition,
     pub(crate) leader_epoch: LeaderEpoch,
-    pub(crate) settings: PartitionSettings,
+    /// Apart from the rest, which is moved often.
+    pub(crate) settings: Box<PartitionSettings>,
     /// Where its log may be; the directory that the metadata names comes first.
     pub(crate) sources: Vec<LoadSource>,
     /// A future replica was found on this disk: it is begun anew.
@@ -71,7 +72,7 @@ impl LoadSource {
 
 /// A partition that is not loaded yet.
 struct PendingLoad {
-    plan: Box<LoadPlan>,
+    plan: LoadPlan,
     stage: LoadStage,
     /// The topic was deleted meanwhile.
     deleted: bool,
@@ -120,7 +121,7 @@ pub(super) struct LoadJob {
 
 /// A partition whose sources have all answered.
 pub(super) struct LoadedPartition {
-    pub(super) plan: Box<LoadPlan>,
+    pub(super) plan: LoadPlan,
     pub(super) disk: DiskIndex,
     pub(super) log: Log,
     /// Directories of its name that do not reach as far.
@@ -156,7 +157,7 @@ pub(super) enum LoadEnd {
 
 impl Loads {
     /// A partition is to be loaded, when it is its turn.
-    pub(super) fn add(&mut self, plan: Box<LoadPlan>) {
+    pub(super) fn add(&mut self, plan: LoadPlan) {
         assert!(plan.sources.iter().all(|source| source.aside.is_none()) || plan.sources.len() == 1);
         let (key, disk) = (plan.key, plan.sources[0].disk);
         self.turns.entry(disk).or_default().add(key);
@@ -324,7 +325,7 @@ impl Loads {
     ) {
         for (key, pending) in &mut self.pending {
             if concerns(&pending.plan.name.topic) {
-                pending.plan.settings = settings(*key, &pending.plan.name);
+                *pending.plan.settings = settings(*key, &pending.plan.name);
                 pending.reconfigured = true;
             }
         }
@@ -361,10 +362,10 @@ fn choose(pending: PendingLoad, results: Vec<Result<SourceFound, DiskError>>) ->
             Ok(SourceFound::Log(loaded)) => *loaded,
             Ok(SourceFound::Stray) => {
                 assert!(plan.sources.len() == 1, "of several sources it is known whose they are");
-                return LoadEnd::Stray { plan, deleted, late };
+                return LoadEnd::Stray { plan: Box::new(plan), deleted, late };
             }
             // It may be the one that reaches furthest.
-            Err(_) => return LoadEnd::Offline { plan, deleted },
+            Err(_) => return LoadEnd::Offline { plan: Box::new(plan), deleted },
         };
         remarks.extend(report.remarks);
         match &mut best {
