@@ -92,9 +92,9 @@ impl World {
 
     /// Batches that were just acknowledged may be what a parked fetch waits for.
     pub(crate) fn note_appended(&mut self) {
-        for (partition, place) in std::mem::take(&mut self.oracle.journal.fresh) {
+        for (partition, place, sent) in std::mem::take(&mut self.oracle.journal.fresh) {
             let disks = places_of(partition, &self.disks, &self.oracle);
-            self.promptness.appended(partition, place, &disks, self.agenda.now());
+            self.promptness.appended((partition, place), sent, &disks, self.agenda.now());
         }
     }
 

@@ -48,6 +48,7 @@ struct Sent {
     bytes: Bytes,
     status: Status,
     place: Option<i64>,
+    sent: Instant,
     /// When a client was first told of it.
     told: Instant,
     /// The topic acknowledges after the sync.
@@ -104,8 +105,9 @@ pub(crate) struct Journal {
     batches: Vec<Sent>,
     by_records: HashMap<u64, BatchId>,
     logs: BTreeMap<PartitionId, PartitionLog>,
-    /// Places of acknowledged batches that [`World`](crate::world::World) has not looked at yet.
-    pub(crate) fresh: Vec<(PartitionId, i64)>,
+    /// Places of acknowledged batches, and when each was sent, that
+    /// [`World`](crate::world::World) has not looked at yet.
+    pub(crate) fresh: Vec<(PartitionId, i64, Instant)>,
     pub(crate) acknowledged: u64,
     pub(crate) read: u64,
     pub(crate) lost: u64,
@@ -128,11 +130,12 @@ impl Journal {
         let id = self.batches.len();
         let twin = self.by_records.insert(hash(&bytes[HEADER_SIZE..]), id);
         assert!(twin.is_none(), "batch {id} looks like another");
-        self.batches.push(Sent { partition, bytes, status: Status::Doubt, place: None, told: now, synced });
+        let (status, place) = (Status::Doubt, None);
+        self.batches.push(Sent { partition, bytes, status, place, sent: now, told: now, synced });
         id
     }
 
-    /// A batch was acknowledged. `at_once`: it was sent once, so that it was appended just now.
+    /// A batch was acknowledged. `at_once`: it was sent once, so that it was appended since.
     pub(crate) fn acknowledged(&mut self, id: BatchId, base: i64, at_once: bool, now: Instant) -> Checked {
         let status = self.batches[id].status;
         if !matches!(status, Status::Doubt | Status::Acknowledged) {
@@ -141,7 +144,8 @@ impl Journal {
         self.batches[id].status = Status::Acknowledged;
         self.acknowledged += 1;
         if at_once {
-            self.fresh.push((self.batches[id].partition, base));
+            let Sent { partition, sent, .. } = self.batches[id];
+            self.fresh.push((partition, base, sent));
         }
         self.place(id, base, None, now)
     }

@@ -99,12 +99,20 @@ impl Promptness {
         self.waiting.insert(id, Waiting { expect, arrived: now, due, wanted: None, tight: now });
     }
 
-    /// Records were appended at `place`, which a waiting reader may want. `disks`: those of the
-    /// partition, if they are known.
-    pub(crate) fn appended(&mut self, partition: PartitionId, place: i64, disks: &[usize], now: Instant) {
-        for waiting in self.waiting.values_mut() {
+    /// Records that were sent at that time are at `place`, which a waiting reader may want. One
+    /// that has waited since before they were sent has to be woken by them. Another one may have
+    /// found them on the disk alone: the answer to their producer can have stood for long behind
+    /// one that waited for a sync. `disks`: those of the partition, if they are known.
+    pub(crate) fn appended(
+        &mut self,
+        place: (PartitionId, i64),
+        sent: Instant,
+        disks: &[usize],
+        now: Instant,
+    ) {
+        for waiting in self.waiting.values_mut().filter(|waiting| waiting.arrived <= sent) {
             let Expect::Fetch { places, .. } = &waiting.expect else { continue };
-            if !disks.is_empty() && places.contains(&(partition, place)) {
+            if !disks.is_empty() && places.contains(&place) {
                 waiting.wanted.get_or_insert_with(|| (now, disks.to_vec()));
             }
         }
