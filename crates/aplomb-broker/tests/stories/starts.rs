@@ -2,7 +2,7 @@
 
 use aplomb_model::ErrorCode;
 
-use crate::support::{Broker, CreateTopic, DeleteTopic, MS, MoveReplica, Produce, SECOND};
+use crate::support::{Batch, Broker, CreateTopic, DeleteTopic, MS, MoveReplica, Produce, SECOND};
 
 const METADATA_OF_ANOTHER: &str = "version: 0\ntopic_id: AAAAAAAAAAAAAAAAAAAAKg";
 
@@ -123,4 +123,21 @@ fn a_log_whose_end_is_torn_goes_on_where_it_is_whole() {
     broker.restart();
     assert_eq!(broker.client().read("orders", 0), ["one"]);
     assert_eq!(broker.client().ask(Produce::to("orders", "again")).base, 1);
+}
+
+/// Or consumers would wait for what is missing until there is something behind it.
+#[test]
+fn a_compacted_log_whose_last_segment_is_torn_has_no_gap_before_it() {
+    let broker = Broker::start();
+    broker.has(CreateTopic::named("table").with("cleanup.policy", "compact"));
+    broker.client().ask(Produce::to("table", Batch::from("one").under_key("a")));
+    broker.advance(2 * SECOND);
+    broker.cut_power();
+    let log = broker.disk(0).file("table-0/00000000000000000000.log").expect("it is there");
+    broker.put(0, "table-0/00000000000000000007.log", log.slice(..log.len() - 3));
+    broker.restart();
+    assert_eq!(broker.client().read("table", 0), ["one"]);
+    let again = Batch::from("again").under_key("a");
+    assert_eq!(broker.client().ask(Produce::to("table", again)).base, 1);
+    assert_eq!(broker.client().read("table", 0), ["one", "again"]);
 }

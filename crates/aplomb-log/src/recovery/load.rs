@@ -7,6 +7,7 @@ use aplomb_model::Offset;
 
 use super::found::FoundFiles;
 use super::loader::{LoadError, LoadReport, LoadRequest, Loader};
+use super::scan::scan_segment;
 use super::start::Believe;
 use crate::index::SegmentIndexes;
 use crate::layout::SegmentFile;
@@ -93,8 +94,8 @@ impl Loader<'_> {
             let read = self.read_segment(base, next, &found, from, &mut producers)?;
             (cut, end) = (read.cut, read.end);
             let known = end.max(self.request.log_start); // what lies before is deleted anyway
-            if let Some(next) =
-                next.filter(|next| !cut && known < *next && self.may_not_have_gap_before(*next))
+            if let Some(next) = next.filter(|next| !cut && known < *next)
+                && self.may_not_have_gap_before(next)?
             {
                 // The power was cut after the next segment was written, and before the end of this
                 // one was synced.
@@ -149,14 +150,27 @@ impl Loader<'_> {
 
     /// Whether a gap before the segment at `base` is damage: compaction leaves gaps, also where it
     /// was turned off since, and so may have what was there before a clean stop. But it leaves the
-    /// last batch of a log where that is: none before empty last segments. What Apache Kafka has
-    /// cleaned may lie above its recovery point, so that is no sign either: in a compacted log,
-    /// records stay that a power cut has left behind others which it took.
-    fn may_not_have_gap_before(&self, base: Offset) -> bool {
-        let is_empty_end = self.found.segments.range(base..).all(|(_, found)| found.log == 0);
-        !self.request.clean
-            && (!self.request.config.compacts || is_empty_end)
-            && self.request.recovery_point < base
+    /// last batch of a log where that is: none before last segments without a whole batch. What
+    /// Apache Kafka has cleaned may lie above its recovery point, so that is no sign either: in a
+    /// compacted log, records stay that a power cut has left behind others which it took.
+    fn may_not_have_gap_before(&self, base: Offset) -> Result<bool, LoadError> {
+        if self.request.clean || base <= self.request.recovery_point {
+            return Ok(false);
+        }
+        Ok(!self.request.config.compacts || self.is_empty_from(base)?)
+    }
+
+    /// Whether no segment from `base` on keeps a batch: the first that has any bytes begins with
+    /// what is torn, and so goes with all that is behind it.
+    fn is_empty_from(&self, base: Offset) -> Result<bool, LoadError> {
+        let mut others = self.found.segments.range(base..);
+        let Some((&base, found)) = others.find(|(_, found)| found.log > 0) else { return Ok(true) };
+        let (mut is_empty, file) = (true, self.file(SegmentFile::Log, base));
+        scan_segment(self.disk, &file, 0..found.log, true, |_| {
+            is_empty = false;
+            false
+        })?;
+        Ok(is_empty)
     }
 
     fn finish_empty(&mut self, start: Offset) -> Result<LoadOutcome, LoadError> {
