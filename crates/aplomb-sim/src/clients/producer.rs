@@ -325,7 +325,11 @@ impl Producer {
                 // What was appended is remembered batch by batch only for a while: a snapshot has
                 // the last one, as in Apache Kafka.
                 let sent_at = self.lanes[lane].queue.front().map_or(ctx.now, |batch| batch.sent_at);
-                if !ctx.oracle.journal.has_lost(place.id) && !ctx.oracle.is_forgotten(place.id, sent_at) {
+                // Nor is it known any more what a topic had lost that is deleted meanwhile.
+                let is_explained = ctx.oracle.journal.has_lost(place.id)
+                    || ctx.oracle.is_forgotten(place.id, sent_at)
+                    || ctx.oracle.cluster.may_be_gone(place.id.topic);
+                if !is_explained {
                     return unexplained(ctx);
                 }
                 self.begin_anew();
