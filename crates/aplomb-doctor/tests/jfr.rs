@@ -271,11 +271,19 @@ fn counts_of_tool(java: &Path, file: &Path) -> BTreeMap<String, u64> {
     counts
 }
 
-/// How many threads of a name the JDK's own tool knows samples of.
+/// How many threads of a name the JDK's own tool knows asleep in the program. One that was only
+/// looked at before it slept has not waited.
 fn sampled_by_tool(java: &Path, file: &Path, name: &str) -> usize {
-    let output = tool(java, &["print", "--events", "jdk.ExecutionSample,profiler.WallClockSample"], file);
+    let types = "jdk.ExecutionSample,profiler.WallClockSample";
+    let output = tool(java, &["print", "--stack-depth", "64", "--events", types], file);
     let begin = format!("sampledThread = \"{name}\"");
-    output.lines().map(str::trim).filter(|line| line.starts_with(&begin)).collect::<BTreeSet<_>>().len()
+    let sleeping = output.split("\n}\n").filter(|event| {
+        let mut lines = event.lines().map(str::trim);
+        event.contains("STATE_SLEEPING") && lines.any(|line| line.starts_with("Stalls.enter()"))
+    });
+    let thread =
+        |event: &str| event.lines().map(str::trim).find(|line| line.starts_with(&begin)).map(str::to_owned);
+    sleeping.filter_map(thread).collect::<BTreeSet<_>>().len()
 }
 
 /// Kind, beginning and length of the events of these types, in microseconds.
