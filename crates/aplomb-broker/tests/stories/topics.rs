@@ -1,5 +1,6 @@
 //! Topics: how they go, come back under the same name, shrink, and change their settings.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use aplomb_disk_api::sim::ServiceTimes;
@@ -87,6 +88,34 @@ fn a_topic_that_is_made_again_serves_while_the_old_ones_files_are_still_there() 
     broker.kill();
     broker.restart();
     assert_eq!(broker.client().read("orders", 0), ["new"]);
+}
+
+#[test]
+fn a_topic_that_comes_and_goes_while_the_old_ones_directory_has_the_name_leaves_nothing() {
+    let broker = Broker::on_two_disks();
+    broker.has_on_disk(1, CreateTopic::named("orders"));
+    let client = broker.client();
+    client.ask(Produce::to("orders", "first"));
+    broker.advance(2 * SECOND);
+    broker.disk(1).freeze();
+    client.ask(DeleteTopic::named("orders"));
+    broker.has_on_disk(1, CreateTopic::named("orders"));
+    client.ask(Produce::to("orders", "second"));
+    client.ask(DeleteTopic::named("orders"));
+    broker.has_on_disk(1, CreateTopic::named("orders"));
+    client.ask(Produce::to("orders", "third"));
+    broker.disk(1).thaw();
+    broker.advance(2 * SECOND);
+    // The first was a directory; nothing of the second was ever written.
+    let deleted = broker.disk(1).image().into_keys().filter(|file| file.contains("-delete/"));
+    let directories: BTreeSet<String> =
+        deleted.map(|file| file[..file.find('/').unwrap()].to_owned()).collect();
+    assert_eq!(directories.len(), 1, "{directories:?}");
+    assert_eq!(client.read("orders", 0), ["third"]);
+
+    broker.kill();
+    broker.restart();
+    assert_eq!(broker.client().read("orders", 0), ["third"]);
 }
 
 #[test]
