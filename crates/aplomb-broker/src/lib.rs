@@ -28,6 +28,7 @@ mod reply;
 pub mod sasl;
 pub mod scram;
 pub mod security;
+mod seldom;
 mod shard;
 pub mod startup;
 mod storage;

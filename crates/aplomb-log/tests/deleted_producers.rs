@@ -74,7 +74,7 @@ fn found(disk: &SimDisk, share: &Arc<TailShare>, recovery_point: Offset, log_sta
         directory: "orders-0".to_owned(),
         topic: ORDERS,
         partition: PartitionIndex(0),
-        config: config(),
+        config: config().into(),
         clean: false,
         recovery_point,
         log_start,

@@ -116,7 +116,7 @@ impl Story {
             directory: "orders-0".to_owned(),
             topic: ORDERS,
             partition: PartitionIndex(0),
-            config: config(),
+            config: config().into(),
             clean: false,
             recovery_point: Offset::ZERO,
             log_start,

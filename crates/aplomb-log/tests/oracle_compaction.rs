@@ -75,7 +75,7 @@ fn open(disk: &SimDisk, told: &Told) -> Log {
         directory: DIRECTORY.to_owned(),
         topic: Uuid::TWO,
         partition: PartitionIndex(0),
-        config: config(),
+        config: config().into(),
         clean: true,
         recovery_point: Offset::ZERO,
         log_start: Offset::ZERO,

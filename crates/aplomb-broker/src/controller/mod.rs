@@ -87,6 +87,13 @@ impl Controller {
         &self.image
     }
 
+    /// All that was decided is durable, and makes this image: it is kept once for both.
+    pub(crate) fn share(&mut self, durable: &MetadataImage) {
+        self.image.provenance = durable.provenance;
+        debug_assert_eq!(&self.image, durable, "what was decided is what the log says");
+        self.image = durable.clone();
+    }
+
     /// Starts a decision.
     #[must_use]
     pub fn draft(&self) -> Draft {

@@ -301,6 +301,9 @@ impl Head {
                 self.backlog -= bytes;
                 let applied = self.replay.apply_batch(&entries, kept.end, self.epoch);
                 applied.expect("what the controller has decided applies to the image that it decided on");
+                if self.decisions.is_empty() {
+                    self.controller.share(self.replay.image());
+                }
                 self.durable.get_or_insert_default().extend(asker);
                 if let Some(block) = ids {
                     let given = self.ids.on_block(block).into_iter();

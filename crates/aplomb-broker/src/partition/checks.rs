@@ -25,6 +25,7 @@ use aplomb_model::batch::Validation;
 
 use crate::calls::{Asker, Produced};
 use crate::ports::ConnectionId;
+use crate::seldom::{Emptiable, Seldom};
 
 /// What a lane may decompress in a turn, in bytes: a few milliseconds at worst.
 pub(super) const SLICE: usize = 1 << 20;
@@ -50,8 +51,20 @@ pub(super) enum Sliced {
 /// The batches of a partition that are being validated, or stand behind one that is.
 #[derive(Debug, Default)]
 pub(super) struct Checks {
+    tables: Seldom<Tables>,
+}
+
+/// What always holds: both tables have the same batches.
+#[derive(Debug, Default)]
+struct Tables {
     by_asker: BTreeMap<Asker, Checking>,
     by_connection: HashMap<ConnectionId, Standing>,
+}
+
+impl Emptiable for Tables {
+    fn is_empty(&self) -> bool {
+        self.by_asker.is_empty()
+    }
 }
 
 /// A batch that is being validated, or stands behind one that is.
@@ -72,37 +85,58 @@ struct Standing {
 
 impl Checks {
     pub(super) fn is_empty(&self) -> bool {
-        self.by_asker.is_empty()
+        self.tables.is_empty()
     }
 
     pub(super) fn has_of(&self, connection: ConnectionId) -> bool {
-        self.by_connection.contains_key(&connection)
+        self.standing_of(connection).is_some()
     }
 
     pub(super) fn has_far_of(&self, connection: ConnectionId) -> bool {
-        self.by_connection.get(&connection).is_some_and(|standing| standing.far > 0)
+        self.standing_of(connection).is_some_and(|standing| standing.far > 0)
+    }
+
+    fn standing_of(&self, connection: ConnectionId) -> Option<&Standing> {
+        self.tables.get()?.by_connection.get(&connection)
     }
 
     pub(super) fn push(&mut self, asker: Asker, produced: Produced) {
-        self.by_connection.entry(produced.from).or_default().all += 1;
-        let checking = Checking { produced, lane: Lane::Near, validation: None };
-        let before = self.by_asker.insert(asker, checking);
-        assert!(before.is_none(), "{asker:?} waits already");
+        self.tables.put(|tables| {
+            tables.by_connection.entry(produced.from).or_default().all += 1;
+            let checking = Checking { produced, lane: Lane::Near, validation: None };
+            let before = tables.by_asker.insert(asker, checking);
+            assert!(before.is_none(), "{asker:?} waits already");
+        });
     }
 
     pub(super) fn move_to_far(&mut self, asker: Asker) {
-        let checking = self.by_asker.get_mut(&asker).expect("it stands here");
+        let tables = self.tables.get_mut().expect("it stands here");
+        let checking = tables.by_asker.get_mut(&asker).expect("it stands here");
         assert!(checking.lane == Lane::Near, "it is far already");
         (checking.lane, checking.validation) = (Lane::Far, None);
-        self.by_connection.entry(checking.produced.from).or_default().far += 1;
+        tables.by_connection.entry(checking.produced.from).or_default().far += 1;
     }
 
     pub(super) fn get_mut(&mut self, asker: Asker) -> Option<&mut Checking> {
-        self.by_asker.get_mut(&asker)
+        self.tables.get_mut()?.by_asker.get_mut(&asker)
     }
 
     /// Takes a batch out, wherever it stands.
     pub(super) fn remove(&mut self, asker: Asker) -> Option<Produced> {
+        self.tables.take(|tables| tables.remove(asker))
+    }
+
+    /// Takes the one out that asked first.
+    pub(super) fn pop(&mut self) -> Option<Asker> {
+        let (asker, _) = self.tables.get()?.by_asker.first_key_value()?;
+        let asker = *asker;
+        self.remove(asker);
+        Some(asker)
+    }
+}
+
+impl Tables {
+    fn remove(&mut self, asker: Asker) -> Option<Produced> {
         let Checking { produced, lane, .. } = self.by_asker.remove(&asker)?;
         let standing = self.by_connection.get_mut(&produced.from).expect("both tables have it");
         standing.all -= 1;
@@ -111,13 +145,5 @@ impl Checks {
             self.by_connection.remove(&produced.from);
         }
         Some(produced)
-    }
-
-    /// Takes the one out that asked first.
-    pub(super) fn pop(&mut self) -> Option<Asker> {
-        let (asker, _) = self.by_asker.first_key_value()?;
-        let asker = *asker;
-        self.remove(asker);
-        Some(asker)
     }
 }

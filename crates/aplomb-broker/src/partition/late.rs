@@ -11,23 +11,63 @@ use std::collections::{BTreeMap, HashMap};
 use aplomb_model::ProducerId;
 use aplomb_model::batch::ProducerStamp;
 
+use crate::seldom::{Emptiable, Seldom};
+
 /// So many producers are remembered; beyond that the one that was late first is forgotten.
 const PRODUCERS: usize = 1000;
 
 /// Producers that are late.
-///
-/// What always holds: both tables have the same ones, at most [`PRODUCERS`].
 #[derive(Debug, Default)]
 pub(crate) struct LateProducers {
+    late: Seldom<Late>,
+}
+
+/// What always holds: both tables have the same ones, at most [`PRODUCERS`].
+#[derive(Debug, Default)]
+struct Late {
     by_id: HashMap<ProducerId, (u64, ProducerStamp)>,
     by_turn: BTreeMap<u64, ProducerId>,
-    next: u64,
+}
+
+impl Emptiable for Late {
+    fn is_empty(&self) -> bool {
+        self.by_id.is_empty()
+    }
 }
 
 impl LateProducers {
     /// A batch was refused. Of a producer's only the first in order counts, which need not be the
     /// first that is refused: one may still wait for memory while a later one is turned away.
     pub(crate) fn note(&mut self, stamp: ProducerStamp) {
+        self.late.put(|late| late.note(stamp));
+    }
+
+    /// Forgets those that the log knows.
+    pub(super) fn forget(&mut self, is_known: impl Fn(ProducerId) -> bool) {
+        self.late.take(|late| {
+            late.by_id.retain(|id, _| !is_known(*id));
+            late.by_turn.retain(|_, id| late.by_id.contains_key(id));
+            Some(())
+        });
+    }
+
+    /// Whether a batch is ahead of one of its producer that was refused and was not appended since.
+    pub(super) fn is_ahead(&self, stamp: ProducerStamp) -> bool {
+        let late = self.late.get().and_then(|late| late.by_id.get(&stamp.id));
+        late.is_some_and(|(_, late)| late.epoch == stamp.epoch && late.base_sequence < stamp.base_sequence)
+    }
+
+    /// A batch of this producer was appended: the log knows which one is due.
+    pub(super) fn is_appended(&mut self, id: ProducerId) {
+        self.late.take(|late| {
+            let (turn, _) = late.by_id.remove(&id)?;
+            late.by_turn.remove(&turn)
+        });
+    }
+}
+
+impl Late {
+    fn note(&mut self, stamp: ProducerStamp) {
         if let Some((_, late)) = self.by_id.get_mut(&stamp.id) {
             if late.epoch < stamp.epoch
                 || late.epoch == stamp.epoch && stamp.base_sequence < late.base_sequence
@@ -40,29 +80,9 @@ impl LateProducers {
             let (_, oldest) = self.by_turn.pop_first().expect("both tables have the same ones");
             self.by_id.remove(&oldest);
         }
-        self.by_id.insert(stamp.id, (self.next, stamp));
-        self.by_turn.insert(self.next, stamp.id);
-        self.next += 1;
-    }
-
-    /// Forgets those that the log knows.
-    pub(super) fn forget(&mut self, is_known: impl Fn(ProducerId) -> bool) {
-        self.by_id.retain(|id, _| !is_known(*id));
-        self.by_turn.retain(|_, id| self.by_id.contains_key(id));
-    }
-
-    /// Whether a batch is ahead of one of its producer that was refused and was not appended since.
-    pub(super) fn is_ahead(&self, stamp: ProducerStamp) -> bool {
-        self.by_id
-            .get(&stamp.id)
-            .is_some_and(|(_, late)| late.epoch == stamp.epoch && late.base_sequence < stamp.base_sequence)
-    }
-
-    /// A batch of this producer was appended: the log knows which one is due.
-    pub(super) fn is_appended(&mut self, id: ProducerId) {
-        if let Some((turn, _)) = self.by_id.remove(&id) {
-            self.by_turn.remove(&turn);
-        }
+        let turn = self.by_turn.last_key_value().map_or(0, |(last, _)| last + 1);
+        self.by_id.insert(stamp.id, (turn, stamp));
+        self.by_turn.insert(turn, stamp.id);
     }
 }
 
@@ -77,6 +97,10 @@ mod tests {
         ProducerStamp { id, epoch: ProducerEpoch(0), base_sequence: sequence }
     }
 
+    fn sizes(late: &LateProducers) -> (usize, usize) {
+        late.late.get().map_or((0, 0), |late| (late.by_id.len(), late.by_turn.len()))
+    }
+
     #[test]
     fn what_was_sent_behind_a_late_batch_has_to_wait_for_it() {
         let mut late = LateProducers::default();
@@ -88,7 +112,7 @@ mod tests {
         assert!(late.is_ahead(stamp(1, 15)), "it has come again, and finds no memory again");
         late.is_appended(stamp(1, 10).id);
         assert!(!late.is_ahead(stamp(1, 15)));
-        assert_eq!((late.by_id.len(), late.by_turn.len()), (0, 0));
+        assert!(late.late.is_empty());
     }
 
     #[test]
@@ -111,7 +135,7 @@ mod tests {
         late.forget(|id| id == stamp(2, 0).id);
         assert!(!late.is_ahead(stamp(2, 15)));
         assert!(late.is_ahead(stamp(1, 15)) && late.is_ahead(stamp(3, 15)));
-        assert_eq!((late.by_id.len(), late.by_turn.len()), (2, 2));
+        assert_eq!(sizes(&late), (2, 2));
     }
 
     #[test]
@@ -124,6 +148,6 @@ mod tests {
         assert!(!late.is_ahead(stamp(0, 20)));
         assert!(late.is_ahead(stamp(1, 20)));
         assert!(late.is_ahead(stamp(count, 20)));
-        assert_eq!((late.by_id.len(), late.by_turn.len()), (PRODUCERS, PRODUCERS));
+        assert_eq!(sizes(&late), (PRODUCERS, PRODUCERS));
     }
 }

@@ -38,7 +38,7 @@ use self::checks::Checks;
 pub(crate) use self::effects::{ColdKind, ColdWish, Effects};
 pub(crate) use self::late::LateProducers;
 use self::readers::Readers;
-pub(crate) use self::settings::PartitionSettings;
+pub(crate) use self::settings::{PartitionSettings, TopicSettings};
 pub(crate) use self::table::Partitions;
 use self::waiting::{Appending, WaitingForMemory, WaitingForSync};
 use crate::calls::{Answer, AppendRefusal, Asker, PartitionKey};
@@ -54,7 +54,8 @@ enum Role {
     Offline(LeaderEpoch),
 }
 
-/// A partition of this broker.
+/// A partition of this broker. There may be a hundred thousand: what most have nothing of takes no
+/// memory.
 #[derive(Debug)]
 pub(crate) struct Partition {
     key: PartitionKey,
@@ -82,6 +83,9 @@ pub(crate) struct Partition {
     late: LateProducers,
     readers: Readers,
 }
+
+// The allocator rounds up to this. What is added to a partition is added a hundred thousand times.
+const _: () = assert!(size_of::<Partition>() <= 1280);
 
 /// What a partition gives a round of syncs.
 pub(crate) struct RoundPart {
@@ -212,7 +216,7 @@ impl Partition {
         fx: &mut Effects,
     ) -> Result<Offset, ErrorCode> {
         self.check_epoch(None)?;
-        if !self.settings.deletes {
+        if !self.log.config().deletes {
             return Err(ErrorCode::PolicyViolation);
         }
         let before = before.unwrap_or(self.log.high_watermark());

@@ -8,7 +8,7 @@ use aplomb_log::Log;
 use aplomb_log::layout::PartitionDir;
 use aplomb_log::recovery::LoadError;
 use aplomb_model::batch::ProducerStamp;
-use aplomb_model::{ErrorCode, LeaderEpoch, TopicPartition, Uuid};
+use aplomb_model::{ErrorCode, LeaderEpoch, TopicId, TopicPartition, Uuid};
 
 use self::loads::{LoadEnd, LoadJob, LoadedPartition, Loads};
 pub(crate) use self::loads::{LoadPlan, LoadSource};
@@ -16,7 +16,7 @@ use self::names::DeletedNames;
 use crate::calls::PartitionKey;
 use crate::figures::Notes;
 use crate::metadata::{Delta, Topic};
-use crate::partition::{Effects, LateProducers, Partition, PartitionSettings, Partitions};
+use crate::partition::{Effects, LateProducers, Partition, PartitionSettings, Partitions, TopicSettings};
 use crate::ports::Now;
 use crate::storage::{Disks, Purpose, ShardDisk, Storage, partition_metadata};
 use crate::view::View;
@@ -129,7 +129,8 @@ impl Replicas {
         let disk = assigned.and_then(|id| hosting.storage.disks().by_directory(id));
         match (disk.map(ShardDisk::index), known) {
             (Some(disk), Some(known)) => {
-                self.begin(plan.name, plan.key, known.leader_epoch, disk, hosting);
+                let settings = SettingsOf::new(view).partition(plan.key, &plan.name.topic);
+                self.begin(plan.name, plan.key, known.leader_epoch, disk, settings, hosting);
                 hosting.partitions.get_mut(plan.key).expect("it has begun").expect_first(late);
                 None
             }
@@ -218,6 +219,7 @@ impl Replicas {
         for topic in delta.deleted.values() {
             self.delete(topic, &mut hosting);
         }
+        let mut settings = SettingsOf::new(view);
         for (id, changed) in &delta.topics {
             // Deleted again within the same piece of the metadata log.
             let Some(topic) = view.image().topics.by_id(*id) else { continue };
@@ -227,7 +229,7 @@ impl Replicas {
                     continue;
                 }
                 if partition.created && hosting.partitions.get(key).is_none() {
-                    self.create(topic, key, &mut hosting);
+                    self.create(topic, key, &mut settings, &mut hosting);
                 }
                 let epoch = topic.partitions.get(index).map(|partition| partition.leader_epoch);
                 if let (Some(partition), Some(epoch)) = (hosting.partitions.get_mut(key), epoch) {
@@ -238,7 +240,13 @@ impl Replicas {
         self.configure(delta, &mut hosting);
     }
 
-    fn create(&mut self, topic: &Topic, key: PartitionKey, hosting: &mut Hosting<'_>) {
+    fn create(
+        &mut self,
+        topic: &Topic,
+        key: PartitionKey,
+        settings: &mut SettingsOf<'_>,
+        hosting: &mut Hosting<'_>,
+    ) {
         let view = hosting.view;
         let Some(partition) = topic.partitions.get(&key.partition) else { return }; // deleted again
         if !partition.replicas.contains(&view.node()) {
@@ -250,7 +258,8 @@ impl Replicas {
         let Some(disk) = assigned.or_else(|| disks.first_online()) else { return };
         let name = TopicPartition::new(topic.name.clone(), key.partition.0);
         let disk = disk.index();
-        self.begin(name, key, partition.leader_epoch, disk, hosting);
+        let settings = settings.partition(key, &topic.name);
+        self.begin(name, key, partition.leader_epoch, disk, settings, hosting);
     }
 
     /// Begins a partition with an empty log.
@@ -260,9 +269,9 @@ impl Replicas {
         key: PartitionKey,
         leader_epoch: LeaderEpoch,
         disk: DiskIndex,
+        settings: PartitionSettings,
         hosting: &mut Hosting<'_>,
     ) {
-        let settings = settings_of(&name, key, hosting.view);
         let directory = PartitionDir::serving(name.clone()).name();
         let metadata = partition_metadata(&directory, key.topic);
         let disk = hosting.storage.disks().get(disk);
@@ -309,14 +318,15 @@ impl Replicas {
         }
         let (view, partitions) = (hosting.view, &mut *hosting.partitions);
         let concerns = |name: &str| delta.broker_configs || delta.topic_configs.contains(name);
+        let mut settings = SettingsOf::new(view);
         for key in partitions.keys() {
             let partition = partitions.get_mut(key).expect("it is in the table");
             if key != PartitionKey::METADATA && concerns(&partition.name().topic) {
-                partition.configure(settings_of(partition.name(), key, view));
+                partition.configure(settings.partition(key, &partition.name().topic));
                 hosting.storage.consider(partition);
             }
         }
-        self.loads.configure(concerns, |key, name| settings_of(name, key, view));
+        self.loads.configure(concerns, |key, name| settings.partition(key, &name.topic));
     }
 
     /// Nothing on any disk is a deleted partition's any more.
@@ -350,7 +360,24 @@ fn retire(key: PartitionKey, hosting: &mut Hosting<'_>) {
     hosting.storage.retire(partition, hosting.now);
 }
 
-fn settings_of(name: &TopicPartition, key: PartitionKey, view: &View) -> PartitionSettings {
-    let topic = view.image().topic_config(&name.topic, view.config());
-    PartitionSettings::of(&topic, &name.topic, key, view.config().storage.producer_id_expiration)
+/// The settings of partitions, as the view has them. Looked up once for partitions of one topic
+/// that come one after another.
+struct SettingsOf<'a> {
+    view: &'a View,
+    last: Option<(TopicId, TopicSettings)>,
+}
+
+impl<'a> SettingsOf<'a> {
+    fn new(view: &'a View) -> Self {
+        Self { view, last: None }
+    }
+
+    fn partition(&mut self, key: PartitionKey, topic: &str) -> PartitionSettings {
+        let (config, last) = (self.view.config(), self.last.take_if(|(id, _)| *id == key.topic));
+        let look_up = || {
+            let topic_config = self.view.image().topic_config(topic, config);
+            (key.topic, TopicSettings::of(topic_config, topic, config.storage.producer_id_expiration))
+        };
+        self.last.insert(last.unwrap_or_else(look_up)).1.of_partition(key)
+    }
 }

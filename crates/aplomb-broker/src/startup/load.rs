@@ -24,7 +24,7 @@ use crate::controller::{METADATA_TOPIC, Node};
 use crate::coordinators::ShownBound;
 use crate::head::ControllerSeed;
 use crate::metadata::MetadataImage;
-use crate::partition::PartitionSettings;
+use crate::partition::{PartitionSettings, TopicSettings};
 use crate::ports::{Chance, Now, ShardId};
 use crate::quotas::Ledger;
 use crate::replicas::{LoadPlan, LoadSource};
@@ -153,6 +153,7 @@ pub fn plan(input: StartInput) -> Result<Ready, StartError> {
     let mut stray_ids = (0..).map(|n| Uuid(drawn.wrapping_add(n).to_be_bytes()));
     for topic in image.topics.iter() {
         let topic_config = image.topic_config(&topic.name, &config);
+        let settings = TopicSettings::of(topic_config, &topic.name, config.storage.producer_id_expiration);
         for (index, partition) in
             topic.partitions.iter().filter(|(_, p)| p.replicas.contains(&config.node_id))
         {
@@ -199,8 +200,7 @@ pub fn plan(input: StartInput) -> Result<Ready, StartError> {
                     doomed.push((home.index, FileName::new(place.name)));
                 }
             }
-            let settings =
-                PartitionSettings::of(&topic_config, &topic.name, key, config.storage.producer_id_expiration);
+            let settings = settings.of_partition(key);
             let leader_epoch = partition.leader_epoch;
             match (own.is_empty(), assigned) {
                 (false, _) => {
@@ -376,7 +376,7 @@ fn new_log(
 fn load_metadata_log(input: &StartInput) -> Result<(Log, Vec<String>), StartError> {
     let n = usize::from(input.metadata.0);
     let (surveyed, share) = (&input.directories[n], input.shares[n].clone());
-    let config = metadata_config(&input.config);
+    let config = Arc::new(metadata_config(&input.config));
     let file = FileName::new(format!("{CLUSTER_METADATA_DIR}/{PARTITION_METADATA}"));
     if read(&surveyed.directory, &file)?.is_none() {
         let metadata = partition_metadata(CLUSTER_METADATA_DIR, Uuid::ONE);

@@ -12,6 +12,8 @@ use aplomb_model::Instant;
 
 /// How soon a lane is tried again that others have filled.
 const RETRY: Duration = Duration::from_millis(2);
+/// So many commands have room to wait at any time. A crowd of partitions makes more, once.
+const ROOM: usize = 64;
 
 /// Remembers for each command why it was given; `P` is the purpose.
 pub(crate) struct DiskPort<P> {
@@ -101,6 +103,7 @@ impl<P> DiskPort<P> {
                 Err(QueueFull(job)) => return self.waiting_jobs.push_front((job, purpose)),
             }
         }
+        self.waiting_jobs.shrink_to(ROOM);
     }
 
     fn note(&mut self, ticket: Ticket, lane: Lane, purpose: P) {
@@ -119,6 +122,8 @@ impl<P> DiskPort<P> {
                 }
             }
         }
+        // Nothing waits.
+        self.waiting[lane.index()].shrink_to(ROOM);
     }
 }
 
@@ -173,6 +178,22 @@ mod tests {
         assert_eq!(port.on_completion(Ticket(1), Instant::START), Some(0));
         assert_eq!(*taken.lock().expect("not poisoned"), [write(0), write(1), write(2)]);
         assert_eq!(port.pending(), 2);
+    }
+
+    #[test]
+    fn room_for_a_crowd_is_given_back_when_nothing_waits() {
+        let room = std::sync::Arc::new(std::sync::Mutex::new(0));
+        let taken = std::sync::Arc::new(std::sync::Mutex::new(Vec::new()));
+        let mut port = DiskPort::new(Box::new(Narrow { room: room.clone(), taken: taken.clone() }));
+        for n in 0..10_000 {
+            port.submit(DiskCommand::Sync { files: Vec::new() }, n, Instant::START);
+        }
+        let capacity = |port: &DiskPort<_>| port.waiting.iter().map(VecDeque::capacity).sum::<usize>();
+        assert!(capacity(&port) >= 10_000);
+        *room.lock().expect("not poisoned") = 10_000;
+        port.retry(Instant::START);
+        assert_eq!((taken.lock().expect("not poisoned").len(), port.pending()), (10_000, 10_000));
+        assert!(capacity(&port) <= Lane::COUNT * ROOM);
     }
 
     #[test]

@@ -48,7 +48,8 @@ use crate::tail::{LogEnd, LogTail, TailShare};
 /// The log of one partition.
 #[derive(Debug)]
 pub struct Log {
-    config: LogConfig,
+    /// One for all partitions of a topic, of which there may be many.
+    config: Arc<LogConfig>,
     segments: Segments,
     tail: LogTail,
     producers: ProducerState,
@@ -72,7 +73,7 @@ pub struct Log {
 #[derive(Debug)]
 pub struct LogParts {
     /// What the topic's settings mean to a log.
-    pub config: LogConfig,
+    pub config: Arc<LogConfig>,
     /// All segments, up to the log end offset.
     pub segments: Segments,
     /// An empty tail that ends where the last segment does.
@@ -139,12 +140,12 @@ impl Log {
         directory: &str,
         topic: TopicId,
         partition: PartitionIndex,
-        config: LogConfig,
+        config: impl Into<Arc<LogConfig>>,
         share: Arc<TailShare>,
         metadata: SmallFile,
         now: Timestamp,
     ) -> Self {
-        let base = Offset::ZERO;
+        let (base, config) = (Offset::ZERO, config.into());
         let active = ActiveSegment::empty(base, SegmentIndexes::new(base, config.indexes), now);
         let end = LogEnd { segment_base: base, at: 0, offset: base };
         Self::new(LogParts {
@@ -232,7 +233,8 @@ impl Log {
     }
 
     /// Takes new settings, which hold from the next append on.
-    pub fn configure(&mut self, config: LogConfig) {
+    pub fn configure(&mut self, config: impl Into<Arc<LogConfig>>) {
+        let config = config.into();
         self.tail.set_internal(config.is_internal);
         self.config = config;
     }
@@ -250,7 +252,7 @@ impl Log {
     }
 
     /// Takes the log apart: its settings and its tail are left, the files are what they are.
-    pub(crate) fn into_tail(self) -> (LogConfig, LogTail) {
+    pub(crate) fn into_tail(self) -> (Arc<LogConfig>, LogTail) {
         (self.config, self.tail)
     }
 

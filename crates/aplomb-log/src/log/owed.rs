@@ -18,8 +18,9 @@ use crate::segments::Segments;
 /// What the disk was not asked for yet, and what it has not reported yet.
 #[derive(Clone, Debug, Default)]
 pub struct Owed {
-    /// `partition.metadata` of a new partition: written before anything else.
-    metadata: Option<SmallFile>,
+    /// `partition.metadata` of a new partition: written before anything else. Boxed, since it is
+    /// there for a moment only.
+    metadata: Option<Box<SmallFile>>,
     /// The segment whose files were made last: Kafka's tools expect its indexes even while empty.
     made: Option<Offset>,
     /// `made` when the round of syncs that is under way began.
@@ -80,7 +81,7 @@ impl Owed {
     /// For a new partition, whose `partition.metadata` has to be on the disk before a segment is.
     #[must_use]
     pub fn by_new_partition(metadata: SmallFile) -> Self {
-        Self { metadata: Some(metadata), epochs_changed: true, ..Self::default() }
+        Self { metadata: Some(Box::new(metadata)), epochs_changed: true, ..Self::default() }
     }
 
     /// For a partition whose files recovery has found.
@@ -248,7 +249,7 @@ impl Owed {
 
     /// The `partition.metadata` that has to be published before anything is written.
     pub(super) fn take_metadata(&mut self) -> Option<SmallFile> {
-        self.metadata.take()
+        self.metadata.take().map(|metadata| *metadata)
     }
 
     /// Records of the segment that begins at `base` are on their way to the disk.

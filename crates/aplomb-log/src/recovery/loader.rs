@@ -25,7 +25,7 @@ pub struct LoadRequest {
     /// The partition's number in its topic.
     pub partition: PartitionIndex,
     /// What the topic's settings mean to a log.
-    pub config: LogConfig,
+    pub config: Arc<LogConfig>,
     /// Whether the log directory was closed cleanly.
     pub clean: bool,
     /// What the checkpoint file says; zero if it does not name the partition.

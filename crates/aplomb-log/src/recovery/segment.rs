@@ -331,7 +331,7 @@ mod tests {
             directory: "orders-0".to_owned(),
             topic: Uuid::TWO,
             partition: PartitionIndex(0),
-            config: LogConfig::kafka_defaults(),
+            config: LogConfig::kafka_defaults().into(),
             clean,
             recovery_point: Offset::ZERO,
             log_start: Offset::ZERO,

@@ -266,7 +266,7 @@ impl Lab {
             directory: DIRECTORY.into(),
             topic: Uuid::TWO,
             partition: PartitionIndex(3),
-            config: config(),
+            config: config().into(),
             clean,
             recovery_point: self.recovery_point,
             log_start: self.log_start,

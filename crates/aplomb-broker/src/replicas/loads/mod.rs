@@ -321,7 +321,7 @@ impl Loads {
     pub(super) fn configure(
         &mut self,
         concerns: impl Fn(&str) -> bool,
-        settings: impl Fn(PartitionKey, &TopicPartition) -> PartitionSettings,
+        mut settings: impl FnMut(PartitionKey, &TopicPartition) -> PartitionSettings,
     ) {
         for (key, pending) in &mut self.pending {
             if concerns(&pending.plan.name.topic) {

@@ -56,7 +56,7 @@ impl Story {
             directory: "orders-0".to_owned(),
             topic: ORDERS,
             partition: PartitionIndex(0),
-            config: LogConfig::kafka_defaults(),
+            config: LogConfig::kafka_defaults().into(),
             clean: false,
             recovery_point,
             log_start: Offset::ZERO,
