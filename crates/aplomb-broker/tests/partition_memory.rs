@@ -50,7 +50,7 @@ fn held_by(broker: &Broker) -> usize {
 const PARTITIONS: i32 = 600;
 
 /// Bytes of a partition: its row, its names, its place in the image, what its disk knows of it.
-const EACH: usize = 3800;
+const EACH: usize = 3600;
 
 fn broker_with(partitions: i32) -> Broker {
     let broker = Broker::of(Setup { chunks: 256, ..Setup::default() });
